@@ -1,0 +1,58 @@
+# Two commands for a newcomer: `make reproduce` and `make test`. Everything else serves those who carry on the work.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help reproduce test test-all lint format types bench clean
+help:
+	@echo "make reproduce   set up and run the main job on data that ships with scikit-learn"
+	@echo "make test        set up and run the tests"
+	@echo "make test-all    the tests that need torch or a browser as well"
+	@echo "make lint        ruff and mypy;   make format   rewrite with ruff"
+	@echo "make bench       every benchmark;  make clean   forget the environment"
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ancr needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp an install level: an unchanged pyproject.toml makes the second call quick.
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[test]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[test,bench]'
+	@touch $@ $(VENV)/.core $(VENV)/.test
+
+reproduce: $(VENV)/.core
+	$(BIN)/ancr reproduce
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not all"
+
+# Nothing needs torch or a browser yet; what will is marked `all`.
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) results

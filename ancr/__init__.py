@@ -1,0 +1,35 @@
+"""Representation-based classification behind scikit-learn's API.
+
+A query is written as a combination of all training samples at once and goes to the class whose own samples
+represent it best. Every method is a choice on four axes: quadratic, set, solver and rule.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# name -> module that defines it. Resolved on first use, so that `import ancr` costs next to nothing.
+_HOMES = {
+    "ACRClassifier": "ancr.classifiers",
+    "ANCRClassifier": "ancr.classifiers",
+    "CRCClassifier": "ancr.classifiers",
+    "NCRClassifier": "ancr.classifiers",
+    "NRCClassifier": "ancr.classifiers",
+    "RepresentationClassifier": "ancr.classifiers",
+    "Dictionary": "ancr.dictionary",
+    "project_simplex": "ancr.sets",
+    "solve": "ancr.solvers",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ancr' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,136 @@
+"""Numba leaves for the sets and for ADMM. Imported only by the function that runs them."""
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered (that is what vectorises them) and input is known to hold no NaN; infinity keeps its meaning.
+_FAST = {"nnan", "reassoc", "contract", "nsz", "arcp"}
+_LEAF = {"cache": True, "nogil": True, "fastmath": _FAST}
+
+
+@njit(**_LEAF)
+def simplex_threshold(point, radius, kept):
+    """θ such that Σ max(point − θ, 0) = radius, by Newton's iteration from below.
+
+    Each step averages the entries above the current threshold. They only become fewer, so the iteration is
+    finite; they are moved to the front of the scratch array ``kept``, so a step costs what is left. Sums are
+    taken relative to the largest entry, which keeps them accurate however far from zero the point lies.
+    """
+    largest = point[0]
+    total = 0.0
+    for value in point:
+        largest = max(largest, value)
+        total += value
+    # Both are lower bounds of θ: no entry of the projection exceeds the radius.
+    threshold = max((total - radius) / point.size, largest - radius)
+    count = 0
+    for value in point:
+        kept[count] = value  # branchless: written always, counted only when above
+        count += value > threshold
+    while count > 0:
+        total = 0.0
+        for i in range(count):
+            total += kept[i] - largest
+        threshold = largest + (total - radius) / count
+        above = 0
+        for i in range(count):
+            value = kept[i]
+            kept[above] = value
+            above += value > threshold
+        if above == count:
+            break
+        count = above
+    return threshold
+
+
+@njit(**_LEAF)
+def project_simplex_rows(points, radius, out):
+    """Project every row of ``points`` on the simplex of the given radius."""
+    kept = np.empty(points.shape[1], points.dtype)
+    for row in range(points.shape[0]):
+        threshold = simplex_threshold(points[row], radius, kept)
+        total = 0.0
+        for j in range(points.shape[1]):
+            value = max(points[row, j] - threshold, 0.0)
+            out[row, j] = value
+            total += value
+        if total == 0.0:  # the radius is below the precision of the entries: all of it goes to the largest
+            out[row, np.argmax(points[row])] = total = radius
+        # One relative correction takes the sum from n roundings to one; it moves no zero.
+        scale = radius / total
+        for j in range(points.shape[1]):
+            out[row, j] *= scale
+
+
+@njit(**_LEAF)
+def admm_step(on_simplex, rho, diagonal, fresh, codes, shifted, threshold, change):
+    """End of a c-step, then the z- and δ-steps of Algorithm 1; `ancr.solvers.admm` derives them.
+
+    Reads ``fresh``, which lacks diagonal·ρ(z − s/2) to be the new c. Leaves the new c in ``codes``, the new
+    s = c − δ/ρ in ``shifted``, the projection's threshold in ``threshold`` and
+    max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖) in ``change``.
+    """
+    n = fresh.shape[1]
+    z_previous = np.empty(n, fresh.dtype)
+    kept = np.empty(n, fresh.dtype)
+    for row in range(fresh.shape[0]):
+        c_moved = 0.0
+        for j in range(n):
+            s = shifted[row, j]
+            z = max(s - threshold[row], 0.0)
+            c = fresh[row, j] + diagonal * rho * (z - 0.5 * s)
+            c_moved += (c - codes[row, j]) ** 2
+            z_previous[j] = z
+            codes[row, j] = c
+            shifted[row, j] = c + s - z
+        threshold[row] = simplex_threshold(shifted[row], 1.0, kept) if on_simplex else 0.0
+        z_moved = 0.0
+        apart = 0.0
+        for j in range(n):
+            z = max(shifted[row, j] - threshold[row], 0.0)
+            z_moved += (z - z_previous[j]) ** 2
+            apart += (z - codes[row, j]) ** 2
+        change[row] = np.sqrt(max(c_moved, z_moved, apart))
+
+
+@njit(**_LEAF)
+def sparse_image(shifted, threshold, atoms, out):
+    """``out[row] = Σ_j z_j·atoms[j]`` for z = max(shifted − threshold, 0), skipping the zeros of z."""
+    n, d = atoms.shape
+    support = np.empty(n + 3, np.int64)
+    weight = np.empty(n + 3, atoms.dtype)
+    for row in range(shifted.shape[0]):
+        count = 0
+        for j in range(n):
+            support[count] = j
+            weight[count] = shifted[row, j] - threshold[row]
+            count += shifted[row, j] > threshold[row]
+        support[count : count + 3] = 0
+        weight[count : count + 3] = 0.0
+        image = out[row]
+        image[:] = 0.0
+        for i in range(0, count, 4):  # four atoms a pass: a quarter of the loads and stores of the image
+            w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
+            a0, a1 = atoms[support[i]], atoms[support[i + 1]]
+            a2, a3 = atoms[support[i + 2]], atoms[support[i + 3]]
+            for k in range(d):
+                image[k] += w0 * a0[k] + w1 * a1[k] + w2 * a2[k] + w3 * a3[k]
+
+
+@njit(**_LEAF)
+def class_quadratics(codes, linear, gram_blocks, starts, bounds, cross, square):
+    """``cross[:, i] = linear_iᵀc_i`` and ``square[:, i] = c_iᵀ(X_iᵀX_i)c_i`` of every class i."""
+    for row in range(codes.shape[0]):
+        for k in range(bounds.size - 1):
+            first, size = bounds[k], bounds[k + 1] - bounds[k]
+            lean = 0.0
+            form = 0.0
+            for i in range(size):
+                c = codes[row, first + i]
+                lean += linear[row, first + i] * c
+                inner = 0.0
+                for j in range(size):
+                    inner += gram_blocks[starts[k] + i * size + j] * codes[row, first + j]
+                form += c * inner
+            cross[row, k] = lean
+            square[row, k] = form

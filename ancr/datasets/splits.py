@@ -1,0 +1,35 @@
+"""The paper's random splits."""
+
+import numpy as np
+
+
+def per_class_split(target, n_per_class, seed, pool=None):
+    """Draw ``n_per_class`` training samples of every class (the paper's USPS protocol).
+
+    Parameters
+    ----------
+    target : array-like of shape (n_samples,)
+        Labels of all samples.
+    n_per_class : int
+        Training samples a class.
+    seed : int
+        Of the draw.
+    pool : array-like of int or None
+        Samples that may be drawn from; None means all.
+
+    Returns
+    -------
+    train, rest : ndarray of int
+        Indices drawn, and those of the pool that were not.
+    """
+    target = np.asarray(target)
+    pool = np.arange(len(target)) if pool is None else np.asarray(pool)
+    random = np.random.default_rng(seed)
+    drawn = []
+    for label in np.unique(target[pool]):
+        members = pool[target[pool] == label]
+        if len(members) < n_per_class:
+            raise ValueError(f"n_per_class={n_per_class}, but class {label!r} has only {len(members)} samples")
+        drawn.append(random.choice(members, n_per_class, replace=False))
+    train = np.sort(np.concatenate(drawn))
+    return train, np.setdiff1d(pool, train)

@@ -1,0 +1,112 @@
+"""The dictionary: what ``fit`` builds and every later step reads."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.preprocessing import normalize as unit_rows
+from sklearn.utils import check_array, check_consistent_length
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """Atoms, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
+
+    Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
+    slice and never a copy; ``order`` leads back to the order given by the user.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (n_atoms, n_features)
+        The columns of the paper's X, as rows, float32 or float64.
+    order : ndarray of shape (n_atoms,)
+        ``atoms[i]`` is the user's sample ``order[i]``.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    bounds : ndarray of shape (n_classes + 1,)
+        Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
+    """
+
+    atoms: np.ndarray
+    order: np.ndarray
+    classes: np.ndarray
+    bounds: np.ndarray
+
+    @classmethod
+    def build(cls, samples, labels=None, *, normalize=True, name="X"):
+        """Validate samples and sort them by class.
+
+        Parameters
+        ----------
+        samples : array-like of shape (n_samples, n_features)
+            Rows are training samples. float32 stays float32; anything else numeric becomes float64.
+        labels : array-like of shape (n_samples,) or None
+            Class of each sample; None makes a single class.
+        normalize : bool, default=True
+            Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
+        name : str, default="X"
+            What error messages call the samples.
+
+        Returns
+        -------
+        Dictionary
+        """
+        samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
+        labels = np.zeros(len(samples), int) if labels is None else np.asarray(labels)
+        check_consistent_length(samples, labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        atoms = np.ascontiguousarray(samples[order])
+        if normalize:
+            atoms = unit_rows(atoms, copy=False)
+        bounds = np.searchsorted(codes[order], np.arange(len(classes) + 1))
+        return cls(atoms, order, classes, bounds)
+
+    @property
+    def n_atoms(self):
+        """Number of training samples, the paper's n."""
+        return self.atoms.shape[0]
+
+    @property
+    def n_features(self):
+        """Dimension of a sample, the paper's d."""
+        return self.atoms.shape[1]
+
+    @property
+    def n_classes(self):
+        """Number of classes, the paper's K."""
+        return len(self.classes)
+
+    @property
+    def dtype(self):
+        """float32 or float64."""
+        return self.atoms.dtype
+
+    @cached_property
+    def blocks(self):
+        """One slice a class, into the sorted atoms."""
+        return [slice(a, b) for a, b in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)]
+
+    @cached_property
+    def gram(self):
+        """XᵀX, computed when first asked for and kept."""
+        return self.atoms @ self.atoms.T
+
+    @cached_property
+    def block_grams(self):
+        """X_iᵀX_i of every class."""
+        return [self.atoms[block] @ self.atoms[block].T for block in self.blocks]
+
+    @cached_property
+    def flat_block_grams(self):
+        """``block_grams`` one after the other in one array, and where each begins."""
+        flat = np.concatenate([gram.ravel() for gram in self.block_grams])
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
+        return flat, starts
+
+    @cached_property
+    def position(self):
+        """Where the user's sample ``i`` sits among the sorted atoms: the inverse of ``order``."""
+        position = np.empty_like(self.order)
+        position[self.order] = np.arange(self.n_atoms)
+        return position

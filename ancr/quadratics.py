@@ -1,0 +1,75 @@
+"""The first axis: which quadratic  cᵀHc − 2bᵀc  a code minimises.
+
+Every quadratic of the family is four numbers:
+
+    H = gram·XᵀX + blocks·blockdiag(X_iᵀX_i) + ridge·I,      b = target·Xᵀy.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """H and b as weights on what the dictionary already holds.
+
+    Attributes
+    ----------
+    ridge : float
+        Weight of ‖c‖², the paper's λ.
+    gram, blocks, target : float
+        Weights of XᵀX, of the class blocks X_iᵀX_i on its diagonal, and of Xᵀy.
+    """
+
+    ridge: float = 0.0
+    gram: float = 1.0
+    blocks: float = 0.0
+    target: float = 1.0
+
+    def matrix(self, dictionary, shift=0.0):
+        """H + shift·I, a new (n_atoms, n_atoms) array."""
+        matrix = self.gram * dictionary.gram
+        if self.blocks:
+            for block, gram in zip(dictionary.blocks, dictionary.block_grams, strict=True):
+                matrix[block, block] += self.blocks * gram
+        matrix[np.diag_indices_from(matrix)] += matrix.dtype.type(self.ridge + shift)
+        return matrix
+
+    def linear(self, dictionary, queries):
+        """b for every query: (n_queries, n_atoms)."""
+        return (self.target * queries) @ dictionary.atoms.T
+
+    def objective(self, dictionary, queries, codes):
+        """‖y‖² + cᵀHc − 2bᵀc for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖².
+
+        Written as a sum of squares, so that nothing cancels when a query is represented well:
+        gram·‖y·target/gram − Xc‖² + blocks·Σ‖X_i c_i‖² + ridge·‖c‖², plus what does not depend on c.
+        """
+        aim = self.target / self.gram
+        value = self.gram * _row_squares(aim * queries - codes @ dictionary.atoms)
+        if self.blocks:
+            for block in dictionary.blocks:
+                value += self.blocks * _row_squares(codes[:, block] @ dictionary.atoms[block])
+        if aim != 1.0:
+            value += (1.0 - self.gram * aim**2) * _row_squares(queries)
+        return value + self.ridge * _row_squares(codes)
+
+
+def _row_squares(rows):
+    if hasattr(rows, "multiply"):  # sparse codes
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def ridge(alpha):
+    """‖y − Xc‖² + λ‖c‖²: CRC, ACR, NCR and ANCR."""
+    return Quadratic(ridge=alpha)
+
+
+def least_squares(alpha=0.0):
+    """‖y − Xc‖²: NRC. Takes no regularisation; ``alpha`` is ignored so that all builders are called alike."""
+    return Quadratic()
+
+
+QUADRATICS = {"ridge": ridge, "least_squares": least_squares}

@@ -1,0 +1,150 @@
+"""The third axis: how a code is found. A solver declares the sets it can keep a code on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+
+from ancr._parallel import map_blocks
+from ancr.dictionary import Dictionary
+from ancr.quadratics import QUADRATICS
+from ancr.sets import SETS
+from ancr.solvers.admm import ADMM
+from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.solution import Problem, Solution, concatenate
+
+__all__ = ["ADMM", "SOLVERS", "ClosedForm", "Problem", "Solution", "concatenate", "make_solver", "solve", "solve_blocks"]
+
+SOLVERS = {"closed_form": ClosedForm, "admm": ADMM}
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+# What the settings of the first three axes may be; the classifiers check theirs against the same table.
+PARAMETER_CONSTRAINTS = {
+    "quadratic": [StrOptions(set(QUADRATICS))],
+    "constraint": [StrOptions(set(SETS))],
+    "alpha": [Interval(Real, 0, None, closed="left")],
+    "solver": [StrOptions(set(SOLVERS))],
+    "rho": [_POSITIVE],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+    "tol": [_POSITIVE, None],
+    "code": [StrOptions({"c", "z"})],
+}
+
+
+def make_solver(name: str, problem: Problem, **options: Any) -> ClosedForm | ADMM:
+    """The named solver, prepared for a problem; options it does not know are left out.
+
+    Raises
+    ------
+    ValueError
+        If the solver does not exist or cannot keep a code on the problem's set.
+    """
+    kind = problem.constraint.name
+    able = [known for known, solver in SOLVERS.items() if kind in solver.accepts]
+    if name not in SOLVERS:
+        raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {name!r}")
+    if name not in able:
+        raise ValueError(
+            f"solver={name!r} cannot be combined with constraint={kind!r}: it accepts constraint in "
+            f"{list(SOLVERS[name].accepts)}. For constraint={kind!r} use solver in {able}."
+        )
+    solver = SOLVERS[name]
+    return solver(problem, **{key: value for key, value in options.items() if key in solver.options})
+
+
+def solve_blocks(
+    solver: ClosedForm | ADMM, queries: np.ndarray, then: Callable[[np.ndarray, Solution], Any], **options: Any
+) -> list[Any]:
+    """Code queries block by block, in parallel, and hand each block's solution to ``then(queries, solution)``.
+
+    No queries × atoms array outlives its block unless ``then`` keeps it. Queries that did not converge are
+    reported by one `ConvergenceWarning` for all blocks.
+    """
+    unmet = []
+
+    def work(block: slice) -> Any:
+        solution = solver.solve(queries[block], **options)
+        unmet.append(int(np.count_nonzero(~solution.converged)))
+        return then(queries[block], solution)
+
+    # A solver holds about five such rows at once.
+    results = map_blocks(work, len(queries), 5 * solver.problem.dictionary.n_atoms * queries.itemsize)
+    if message := solver.warning(sum(unmet), len(queries)):
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return results
+
+
+def solve(
+    atoms: Any,
+    queries: Any,
+    *,
+    alpha: float = 1e-3,
+    constraint: str = "simplex",
+    solver: str = "admm",
+    quadratic: str = "ridge",
+    labels: Any = None,
+    rho: float = 0.1,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    code: str = "z",
+    history: bool = False,
+) -> Solution:
+    """Code queries over atoms: min ‖y − Xc‖² + λ‖c‖² over a set, for every query y.
+
+    Parameters
+    ----------
+    atoms : array-like of shape (n_atoms, n_features)
+        Rows are atoms, used as given: nothing is rescaled.
+    queries : array-like of shape (n_queries, n_features)
+        Rows are queries, used as given.
+    alpha : float, default=1e-3
+        The paper's λ ≥ 0.
+    constraint : {"free", "affine", "nonnegative", "simplex"}, default="simplex"
+        Where a code may live.
+    solver : {"closed_form", "admm"}, default="admm"
+        How it is found. ``"closed_form"`` serves the free and affine sets, ``"admm"`` the other two.
+    quadratic : {"ridge", "least_squares"}, default="ridge"
+        ``"least_squares"`` drops the ridge, whatever ``alpha``.
+    labels : array-like of shape (n_atoms,) or None
+        Classes of the atoms, for quadratics that use them.
+    rho, max_iter, tol, code
+        ADMM's settings, see `ancr.solvers.ADMM`.
+    history : bool, default=False
+        Keep the objective after each iteration.
+
+    Returns
+    -------
+    Solution
+        ``codes``, ``objective``, ``n_iter``, ``converged``: one entry a query.
+
+    Examples
+    --------
+    >>> from ancr import solve
+    >>> s = solve([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5]], alpha=0.0, constraint="affine", solver="closed_form")
+    >>> s.codes
+    array([[0.5, 0.5]])
+    """
+    given = {
+        "alpha": alpha, "constraint": constraint, "solver": solver, "quadratic": quadratic, "rho": rho,
+        "max_iter": max_iter, "tol": tol, "code": code,
+    }  # fmt: skip
+    validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
+    dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
+    queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
+    if queries.shape[1] != dictionary.n_features:
+        raise ValueError(
+            f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}"
+        )
+    problem = Problem(dictionary, QUADRATICS[quadratic](alpha), SETS[constraint])
+    options = {"rho": rho, "max_iter": max_iter, "tol": tol, "code": code}
+    prepared = make_solver(solver, problem, **options)
+    parts = solve_blocks(prepared, queries, lambda rows, solution: solution, history=history)
+    return concatenate(parts)

@@ -1,0 +1,79 @@
+"""Codes without inequality constraints: one factorisation, then one matrix product for all queries."""
+
+import numpy as np
+
+from ancr.quadratics import Quadratic
+from ancr.solvers._factor import psd_solver
+from ancr.solvers.solution import Problem, Solution
+
+
+class ClosedForm:
+    """Free and affine codes: an affine map of the query, c = offset + (y − centre)·operator.
+
+    **Free** (CRC): c = H⁻¹b. For H = XᵀX + λI the identity H⁻¹Xᵀ = Xᵀ(XXᵀ + λI)⁻¹ lets the factorisation run on
+    the smaller of n and d.
+
+    **Affine** (ACR): on Σc = 1 the mean atom x̄ can be taken from all atoms and from the query without changing
+    y − Xc. With c = 1/n + w and X̄ = X − x̄1ᵀ the problem becomes min ‖(y − x̄) − X̄w‖² + λ‖w‖², 1ᵀw = 0, and the
+    constraint takes care of itself because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
+    query over the centred atoms: as cheap as CRC, and stable for every λ ≥ 0.
+
+    With class blocks in H there is no such shortcut, and c = H⁻¹(b + ν1) with ν = (1 − 1ᵀH⁻¹b)/(1ᵀH⁻¹1).
+
+    Where H is singular the code of least norm is taken.
+    """
+
+    name = "closed_form"
+    accepts = ("free", "affine")
+    options = ()
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        affine = problem.constraint.name == "affine"
+        atoms, quadratic = problem.dictionary.atoms, problem.quadratic
+        self._centre = np.zeros(atoms.shape[1], atoms.dtype)
+        self._offset = np.zeros(atoms.shape[0], atoms.dtype)
+        if quadratic.blocks:
+            self._prepare_dense(affine)
+        elif affine:
+            aim = quadratic.target / quadratic.gram
+            mean = atoms.mean(axis=0)
+            self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
+            self._operator = ridge_operator(atoms - mean, quadratic)
+        else:
+            self._operator = ridge_operator(atoms, quadratic)
+
+    def _prepare_dense(self, affine: bool) -> None:
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        solve = psd_solver(quadratic.matrix(dictionary))
+        operator = solve(quadratic.target * dictionary.atoms).T
+        if affine:
+            direction = solve(np.ones(dictionary.n_atoms, dictionary.dtype))
+            direction /= direction.sum()
+            operator -= np.outer(operator.sum(axis=1), direction)
+            self._offset = direction
+        self._operator = np.ascontiguousarray(operator)
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """A closed form always converges."""
+        return None
+
+    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        codes = (queries - self._centre) @ self._operator
+        codes += self._offset
+        done = np.ones(len(queries), bool)
+        solution = Solution(codes, done.astype(int), done, self.problem, queries)
+        if not history:
+            return solution
+        return Solution(codes, done.astype(int), done, self.problem, queries, solution.objective[None])
+
+
+def ridge_operator(atoms: np.ndarray, quadratic: Quadratic) -> np.ndarray:
+    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d."""
+    n, d = atoms.shape
+    side = atoms.T @ atoms if d < n else atoms @ atoms.T
+    side[np.diag_indices_from(side)] += side.dtype.type(quadratic.ridge / quadratic.gram)
+    solve = psd_solver(side)
+    operator = solve(atoms.T) if d < n else solve(atoms).T
+    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator)

@@ -1,0 +1,83 @@
+"""A problem, and a solution that can be checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ancr.dictionary import Dictionary
+from ancr.quadratics import Quadratic
+from ancr.sets import Free
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The first two axes over a dictionary: min cᵀHc − 2bᵀc over a set, for any query."""
+
+    dictionary: Dictionary
+    quadratic: Quadratic
+    constraint: Free
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Codes of a batch of queries, with what is needed to judge them.
+
+    Attributes
+    ----------
+    codes : ndarray or CSR array of shape (n_queries, n_atoms)
+        One code a row, columns in the order of the atoms given.
+    n_iter : ndarray of shape (n_queries,)
+        Iterations spent on each query.
+    converged : ndarray of bool of shape (n_queries,)
+        Whether the solver's stopping test was met.
+    history : ndarray of shape (n_iterations, n_queries) or None
+        Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
+    """
+
+    codes: Any
+    n_iter: np.ndarray
+    converged: np.ndarray
+    problem: Problem
+    queries: np.ndarray
+    history: np.ndarray | None = None
+
+    @cached_property
+    def objective(self) -> np.ndarray:
+        """The quadratic's value at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
+        return self.problem.quadratic.objective(self.problem.dictionary, self.queries, self.codes)
+
+    @cached_property
+    def violation(self) -> np.ndarray:
+        """How far each code lies outside its set, in the largest violated constraint."""
+        return self.problem.constraint.violation(self.codes)
+
+
+def concatenate(parts: Sequence[Solution]) -> Solution:
+    """Join the solutions of consecutive chunks of queries."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    stack = sparse.vstack if sparse.issparse(first.codes) else np.concatenate
+    return Solution(
+        codes=stack([part.codes for part in parts]),
+        n_iter=np.concatenate([part.n_iter for part in parts]),
+        converged=np.concatenate([part.converged for part in parts]),
+        problem=first.problem,
+        queries=np.concatenate([part.queries for part in parts]),
+        history=None if first.history is None else _join_histories([part.history for part in parts]),
+    )
+
+
+def _join_histories(histories: Sequence[Any]) -> np.ndarray:
+    longest = max(len(history) for history in histories)
+    padded = [
+        np.concatenate([history, np.repeat(history[-1:], longest - len(history), axis=0)])
+        for history in histories
+    ]
+    return np.concatenate(padded, axis=1)

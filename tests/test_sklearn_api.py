@@ -1,0 +1,159 @@
+"""Citizenship in scikit-learn: its own checks, and what users of pipelines, frames and pickles expect."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ancr
+from ancr.features import Eigenfaces
+
+CLASSIFIERS = [getattr(ancr, name) for name in ancr.__all__ if name.endswith("Classifier")]
+INSTANCES = [
+    *(Classifier() for Classifier in CLASSIFIERS),
+    ancr.RepresentationClassifier(constraint="simplex", solver="admm"),
+    ancr.ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c"),
+]
+
+
+@parametrize_with_checks([*INSTANCES, Eigenfaces(n_components=1)])
+def test_sklearn_compatible(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+@pytest.mark.parametrize("classifier", INSTANCES, ids=lambda c: type(c).__name__)
+def test_string_labels_pickle_and_clone(classifier, iris):
+    X, y, Q, truth = iris
+    names = np.array(["setosa", "versicolor", "virginica"])
+    clf = clone(classifier).fit(X, names[y])
+    assert clf.score(Q, names[truth]) > 0.8
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.predict(Q), clf.predict(Q))
+
+
+def test_pipeline_and_grid_search(iris):
+    X, y, Q, truth = iris
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), ancr.ANCRClassifier()), {"ancrclassifier__alpha": [1e-3, 1e-1]}, cv=3
+    )
+    assert grid.fit(X, y).score(Q, truth) > 0.8
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_feature_names(frame, iris):
+    X, y, Q, _ = iris
+    names = ["a", "b", "c", "d"]
+    clf = ancr.CRCClassifier().fit(frame(dict(zip(names, X.T, strict=True))), y)
+    assert clf.feature_names_in_.tolist() == names
+    expected = ancr.CRCClassifier().fit(X, y).predict(Q)
+    np.testing.assert_array_equal(clf.predict(frame(dict(zip(names, Q.T, strict=True)))), expected)
+
+
+@pytest.mark.parametrize("classifier", INSTANCES, ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda a: a.astype(np.float32),
+        np.asfortranarray,
+        lambda a: np.repeat(a, 2, axis=0)[::2],
+        lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    ],
+    ids=["float32", "F order", "every other row", "every other column"],
+)
+def test_layouts_and_precisions_agree(classifier, layout, iris):
+    X, y, Q, _ = iris
+    plain = clone(classifier).fit(X, y)
+    other = clone(classifier).fit(layout(X), y)
+    residuals = other.residuals(layout(Q))
+    single = layout(X).dtype == np.float32
+    assert residuals.dtype == layout(X).dtype
+    np.testing.assert_allclose(residuals, plain.residuals(Q), atol=2e-3 if single else 1e-9)
+
+
+@pytest.mark.parametrize("classifier", INSTANCES, ids=lambda c: type(c).__name__)
+def test_html_repr(classifier):
+    assert type(classifier).__name__ in classifier._repr_html_()
+
+
+def test_sparse_input_is_refused_by_name(iris):
+    X, y, _, _ = iris
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        ancr.CRCClassifier().fit(sparse.csr_array(X), y)
+
+
+def test_shapes_of_two_classes(iris):
+    X, y, Q, _ = iris
+    two = y < 2
+    clf = ancr.CRCClassifier().fit(X[two], y[two])
+    decision = clf.decision_function(Q)
+    assert decision.shape == (len(Q),)
+    np.testing.assert_array_equal(clf.predict(Q), (decision > 0).astype(int))
+    assert clf.predict_proba(Q).shape == (len(Q), 2)
+
+
+def test_codes_follow_the_order_given_to_fit(iris):
+    X, y, Q, _ = iris
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    clf = ancr.CRCClassifier().fit(X, y)
+    other = ancr.CRCClassifier().fit(X[shuffled], y[shuffled])
+    np.testing.assert_allclose(other.codes(Q), clf.codes(Q)[:, shuffled], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": -1}, "'alpha' parameter of ANCRClassifier"),
+        ({"solver": "simplex_method"}, "'solver' parameter"),
+        ({"solver": "closed_form"}, r"solver='closed_form' cannot be combined with constraint='simplex'"),
+        ({"rule": "best"}, "'rule' parameter"),
+        ({"rho": 0}, "'rho' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"tol": -1e-3}, "'tol' parameter"),
+        ({"code": "y"}, "'code' parameter"),
+    ],
+)
+def test_bad_settings_are_named(settings, message, iris):
+    X, y, _, _ = iris
+    with pytest.raises(ValueError, match=message):
+        ancr.ANCRClassifier(**settings).fit(X, y)
+
+
+def test_unknown_set_and_quadratic_are_named(iris):
+    X, y, _, _ = iris
+    for name in ("constraint", "quadratic"):
+        with pytest.raises(ValueError, match=f"'{name}' parameter of RepresentationClassifier"):
+            ancr.RepresentationClassifier(**{name: "nope"}).fit(X, y)
+
+
+def test_bad_data_is_named(iris):
+    X, y, Q, _ = iris
+    clf = ancr.ANCRClassifier()
+    with pytest.raises(NotFittedError):
+        clf.predict(Q)
+    with pytest.raises(ValueError, match="at least two classes, got one class"):
+        clf.fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="NaN"):
+        clf.fit(np.where(X == X[0, 0], np.nan, X), y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clf.fit(X, y[:-1])
+    clf.fit(X, y)
+    with pytest.raises(ValueError, match="infinity"):
+        clf.predict(np.where(Q == Q[0, 0], np.inf, Q))
+    with pytest.raises(ValueError, match="features"):
+        clf.predict(Q[:, :2])
