@@ -134,3 +134,29 @@ def class_quadratics(codes, linear, gram_blocks, starts, bounds, cross, square):
                 form += c * inner
             cross[row, k] = lean
             square[row, k] = form
+
+
+@njit(**_LEAF)
+def sparse_class_squares(indptr, indices, values, targets, atoms, labels, squares, norms):
+    """``squares[:, i] = ‖t − X_i c_i‖²`` and ``norms[:, i] = ‖c_i‖²`` from CSR codes with sorted indices."""
+    misfit = np.empty(targets.shape[1])
+    for row in range(targets.shape[0]):
+        base = 0.0
+        for k in range(targets.shape[1]):
+            base += float(targets[row, k]) ** 2
+        squares[row] = base
+        norms[row] = 0.0
+        i = indptr[row]
+        while i < indptr[row + 1]:
+            label, norm, square = labels[indices[i]], 0.0, 0.0
+            for k in range(targets.shape[1]):
+                misfit[k] = targets[row, k]
+            while i < indptr[row + 1] and labels[indices[i]] == label:
+                atom, weight = atoms[indices[i]], float(values[i])
+                norm += weight * weight
+                for k in range(targets.shape[1]):
+                    misfit[k] -= weight * atom[k]
+                i += 1
+            for k in range(targets.shape[1]):
+                square += misfit[k] * misfit[k]
+            squares[row, label], norms[row, label] = square, norm

@@ -88,6 +88,11 @@ class Dictionary:
         return [slice(a, b) for a, b in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)]
 
     @cached_property
+    def labels(self):
+        """Class number of every sorted atom."""
+        return np.repeat(np.arange(self.n_classes), np.diff(self.bounds))
+
+    @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
         return self.atoms @ self.atoms.T

@@ -2,12 +2,15 @@
 
 Every quadratic of the family is four numbers:
 
-    H = gram·XᵀX + blocks·blockdiag(X_iᵀX_i) + ridge·I,      b = target·Xᵀy.
+    H = gram·XᵀX + blocks·blockdiag(X_iᵀX_i) + ridge·I,      b = target·Xᵀy,
+
+and one more, the weight of ‖c‖₁, for SRC.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,15 @@ class Quadratic:
         Weight of ‖c‖², the paper's λ.
     gram, blocks, target : float
         Weights of XᵀX, of the class blocks X_iᵀX_i on its diagonal, and of Xᵀy.
+    absolute : float
+        Weight of ‖c‖₁ beside the quadratic.
     """
 
     ridge: float = 0.0
     gram: float = 1.0
     blocks: float = 0.0
     target: float = 1.0
+    absolute: float = 0.0
 
     def matrix(self, dictionary, shift=0.0):
         """H + shift·I, a new (n_atoms, n_atoms) array."""
@@ -40,26 +46,58 @@ class Quadratic:
         """b for every query: (n_queries, n_atoms)."""
         return (self.target * queries) @ dictionary.atoms.T
 
+    def pull(self, dictionary, queries, codes, ridge=True):
+        """b − Hc for every query, minus half the quadratic's gradient: (n_queries, n_atoms).
+
+        ``ridge=False`` leaves the ridge out of H, which touches only atoms that a code uses.
+        """
+        atoms = dictionary.atoms
+        pull = (self.target * queries - self.gram * (codes @ atoms)) @ atoms.T
+        if self.blocks:
+            for block in dictionary.blocks:
+                pull[:, block] -= self.blocks * ((codes[:, block] @ atoms[block]) @ atoms[block].T)
+        if self.ridge and ridge:
+            pull -= self.ridge * (codes.toarray() if sparse.issparse(codes) else codes)
+        return pull
+
+    def scale(self, dictionary, queries, codes):
+        """Size of the terms that make up an objective, to which an error is compared, for every query.
+
+        gram·‖y·target/gram‖² + (Σ|c_j|·√H_jj)²: an upper bound of every term of the objective.
+        """
+        diagonal = (self.gram + self.blocks) * _row_squares(dictionary.atoms) + self.ridge
+        lengths = abs(codes) @ np.sqrt(diagonal)
+        return self.target**2 / self.gram * _row_squares(queries) + lengths**2
+
     def objective(self, dictionary, queries, codes):
         """‖y‖² + cᵀHc − 2bᵀc for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖².
 
         Written as a sum of squares, so that nothing cancels when a query is represented well:
         gram·‖y·target/gram − Xc‖² + blocks·Σ‖X_i c_i‖² + ridge·‖c‖², plus what does not depend on c.
         """
+        value = self.excess(dictionary, queries, codes)
+        unreachable = 1.0 - self.target**2 / self.gram
+        return value + unreachable * _row_squares(queries) if unreachable else value
+
+    def excess(self, dictionary, queries, codes):
+        """The part of the objective that depends on c, which no code can bring below zero."""
         aim = self.target / self.gram
         value = self.gram * _row_squares(aim * queries - codes @ dictionary.atoms)
         if self.blocks:
             for block in dictionary.blocks:
                 value += self.blocks * _row_squares(codes[:, block] @ dictionary.atoms[block])
-        if aim != 1.0:
-            value += (1.0 - self.gram * aim**2) * _row_squares(queries)
-        return value + self.ridge * _row_squares(codes)
+        value += self.ridge * _row_squares(codes)
+        return value + self.absolute * _row_sums(abs(codes)) if self.absolute else value
 
 
 def _row_squares(rows):
-    if hasattr(rows, "multiply"):  # sparse codes
+    if sparse.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", rows, rows)
+
+
+def _row_sums(rows):
+    return np.asarray(rows.sum(axis=1)).ravel()
 
 
 def ridge(alpha):
@@ -72,4 +110,9 @@ def least_squares(alpha=0.0):
     return Quadratic()
 
 
-QUADRATICS = {"ridge": ridge, "least_squares": least_squares}
+def absolute(alpha):
+    """‖y − Xc‖² + λ‖c‖₁: SRC."""
+    return Quadratic(absolute=alpha)
+
+
+QUADRATICS = {"ridge": ridge, "least_squares": least_squares, "l1": absolute}

@@ -21,19 +21,14 @@ def residual_decision(dictionary, queries, codes):
 
 def regularised_decision(dictionary, queries, codes):
     """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
-    codes = _dense(codes)
-    floor = _NO_CODE[codes.dtype]
-    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        norms[:, k] = _row_dots(codes[:, block], codes[:, block])
-    squares = _squared_residuals(dictionary, queries, codes)
+    floor = _NO_CODE[queries.dtype]
+    squares, norms = class_squares(dictionary, queries, codes)
     return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
 
 
 def probabilistic_decision(dictionary, queries, codes):
     """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together."""
-    codes = _dense(codes)
-    return -_squared_residuals(dictionary, codes @ dictionary.atoms, codes)
+    return -class_squares(dictionary, codes @ dictionary.atoms, codes)[0]
 
 
 RULES = {"res": residual_decision, "reg": regularised_decision, "pro": probabilistic_decision}
@@ -41,24 +36,35 @@ RULES = {"res": residual_decision, "reg": regularised_decision, "pro": probabili
 
 def class_residuals(dictionary, queries, codes):
     """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return np.sqrt(_squared_residuals(dictionary, queries, _dense(codes)))
+    return np.sqrt(class_squares(dictionary, queries, codes)[0])
 
 
-def _dense(codes):
-    return codes.toarray() if sparse.issparse(codes) else codes
+def class_squares(dictionary, targets, codes):
+    """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way."""
+    if sparse.issparse(codes):
+        return _through_support(dictionary, targets, codes)
+    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
+    for k, block in enumerate(dictionary.blocks):
+        norms[:, k] = _row_dots(codes[:, block], codes[:, block])
+    # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
+    if (np.diff(dictionary.bounds) ** 2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
+        return _through_class_grams(dictionary, targets, codes), norms
+    return _through_class_vectors(dictionary, targets, codes), norms
+
+
+def _through_support(dictionary, targets, codes):
+    from ancr._kernels import sparse_class_squares
+
+    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
+    norms = np.empty_like(squares)
+    sparse_class_squares(
+        codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels, squares, norms
+    )
+    return squares, norms
 
 
 def _row_dots(left, right):
     return np.einsum("ij,ij->i", left, right)
-
-
-def _squared_residuals(dictionary, targets, codes):
-    """‖t − X_i c_i‖² for every target t and class i, by the cheaper of two ways."""
-    sizes = np.diff(dictionary.bounds)
-    # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
-    if (sizes**2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
-        return _through_class_grams(dictionary, targets, codes)
-    return _through_class_vectors(dictionary, targets, codes)
 
 
 def _through_class_vectors(dictionary, targets, codes):

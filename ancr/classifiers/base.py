@@ -242,7 +242,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         quadratic="ridge",
         constraint="free",
         alpha=1e-3,
-        solver="closed_form",
+        solver="exact",
         rule="res",
         rho=0.1,
         max_iter=None,

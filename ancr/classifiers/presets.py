@@ -15,7 +15,7 @@ class CRCClassifier(BaseRepresentationClassifier):
     ----------
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
-    solver : {"closed_form"}, default="closed_form"
+    solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
     rule : {"res", "reg", "pro"}, default="reg"
         How the code becomes a decision.
@@ -40,7 +40,7 @@ class CRCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(self, *, alpha=1e-3, solver="closed_form", rule="reg", normalize=True, temperature=0.1):
+    def __init__(self, *, alpha=1e-3, solver="exact", rule="reg", normalize=True, temperature=0.1):
         self.alpha = alpha
         self.solver = solver
         self.rule = rule
@@ -60,7 +60,7 @@ class ACRClassifier(CRCClassifier):
     ----------
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
-    solver : {"closed_form"}, default="closed_form"
+    solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
     rule : {"res", "reg", "pro"}, default="res"
         How the code becomes a decision.
@@ -77,7 +77,7 @@ class ACRClassifier(CRCClassifier):
 
     quadratic, constraint = "ridge", "affine"
 
-    def __init__(self, *, alpha=1e-3, solver="closed_form", rule="res", normalize=True, temperature=0.1):
+    def __init__(self, *, alpha=1e-3, solver="exact", rule="res", normalize=True, temperature=0.1):
         super().__init__(
             alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature
         )
@@ -99,7 +99,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
     ----------
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
-    solver : {"admm"}, default="admm"
+    solver : {"exact", "admm"}, default="exact"
         How the code is found.
     rule : {"res", "reg", "pro"}, default="res"
         How the code becomes a decision.
@@ -136,7 +136,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         self,
         *,
         alpha=1e-3,
-        solver="admm",
+        solver="exact",
         rule="res",
         rho=0.1,
         max_iter=None,
@@ -190,7 +190,7 @@ class NRCClassifier(BaseRepresentationClassifier):
     def __init__(
         self,
         *,
-        solver="admm",
+        solver="exact",
         rule="res",
         rho=0.1,
         max_iter=None,

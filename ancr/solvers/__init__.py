@@ -18,11 +18,13 @@ from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
 from ancr.solvers.admm import ADMM
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.exact import Exact
 from ancr.solvers.solution import Problem, Solution, concatenate
 
 __all__ = ["ADMM", "SOLVERS", "ClosedForm", "Problem", "Solution", "concatenate", "make_solver", "solve", "solve_blocks"]
 
-SOLVERS = {"closed_form": ClosedForm, "admm": ADMM}
+SOLVERS = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
+Solver = ClosedForm | ADMM | Exact
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -39,7 +41,7 @@ PARAMETER_CONSTRAINTS = {
 }
 
 
-def make_solver(name: str, problem: Problem, **options: Any) -> ClosedForm | ADMM:
+def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
     """The named solver, prepared for a problem; options it does not know are left out.
 
     Raises
@@ -47,21 +49,23 @@ def make_solver(name: str, problem: Problem, **options: Any) -> ClosedForm | ADM
     ValueError
         If the solver does not exist or cannot keep a code on the problem's set.
     """
-    kind = problem.constraint.name
-    able = [known for known, solver in SOLVERS.items() if kind in solver.accepts]
     if name not in SOLVERS:
         raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {name!r}")
-    if name not in able:
+    # On the free and affine sets the closed form is the exact solution.
+    solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
+    if problem.kind not in solver.accepts:
+        able = [known for known, other in SOLVERS.items() if problem.kind in other.accepts]
+        wanted = f"constraint={problem.constraint.name!r}"
+        wanted += " and quadratic='l1'" if problem.kind == "l1" else ""
         raise ValueError(
-            f"solver={name!r} cannot be combined with constraint={kind!r}: it accepts constraint in "
-            f"{list(SOLVERS[name].accepts)}. For constraint={kind!r} use solver in {able}."
+            f"solver={name!r} cannot be combined with {wanted}: it accepts constraint in "
+            f"{[kind for kind in solver.accepts if kind in SETS]}. For {wanted} use solver in {able}."
         )
-    solver = SOLVERS[name]
     return solver(problem, **{key: value for key, value in options.items() if key in solver.options})
 
 
 def solve_blocks(
-    solver: ClosedForm | ADMM, queries: np.ndarray, then: Callable[[np.ndarray, Solution], Any], **options: Any
+    solver: Solver, queries: np.ndarray, then: Callable[[np.ndarray, Solution], Any], **options: Any
 ) -> list[Any]:
     """Code queries block by block, in parallel, and hand each block's solution to ``then(queries, solution)``.
 
@@ -88,7 +92,7 @@ def solve(
     *,
     alpha: float = 1e-3,
     constraint: str = "simplex",
-    solver: str = "admm",
+    solver: str = "exact",
     quadratic: str = "ridge",
     labels: Any = None,
     rho: float = 0.1,
@@ -109,28 +113,35 @@ def solve(
         The paper's λ ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="simplex"
         Where a code may live.
-    solver : {"closed_form", "admm"}, default="admm"
-        How it is found. ``"closed_form"`` serves the free and affine sets, ``"admm"`` the other two.
-    quadratic : {"ridge", "least_squares"}, default="ridge"
-        ``"least_squares"`` drops the ridge, whatever ``alpha``.
+    solver : {"exact", "closed_form", "admm"}, default="exact"
+        How it is found. ``"exact"`` serves every set and returns the optimum; ``"admm"`` is the paper's Algorithm 1
+        for the non-negative and simplex sets; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets.
+    quadratic : {"ridge", "least_squares", "l1"}, default="ridge"
+        ``"least_squares"`` drops the ridge, whatever ``alpha``; ``"l1"`` has λ‖c‖₁ in its place, for the free set
+        (SRC's problem) and the non-negative one.
     labels : array-like of shape (n_atoms,) or None
         Classes of the atoms, for quadratics that use them.
-    rho, max_iter, tol, code
+    rho, max_iter, code
         ADMM's settings, see `ancr.solvers.ADMM`.
+    tol : float or None
+        Tolerance. Exact: the relative gap a query must reach to count as converged, by default 1e-8, in float32
+        1e-6. ADMM: see there.
     history : bool, default=False
         Keep the objective after each iteration.
 
     Returns
     -------
     Solution
-        ``codes``, ``objective``, ``n_iter``, ``converged``: one entry a query.
+        ``codes``, ``objective``, ``gap``, ``n_iter``, ``converged``: one entry a query.
 
     Examples
     --------
     >>> from ancr import solve
-    >>> s = solve([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5]], alpha=0.0, constraint="affine", solver="closed_form")
-    >>> s.codes
-    array([[0.5, 0.5]])
+    >>> s = solve([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[0.2, 0.0]], alpha=0.1)
+    >>> s.codes.toarray().round(3)
+    array([[0.591, 0.409, 0.   ]])
+    >>> s.verify()
+    array([ True])
     """
     given = {
         "alpha": alpha, "constraint": constraint, "solver": solver, "quadratic": quadratic, "rho": rho,

@@ -1,8 +1,8 @@
-"""A problem, and a solution that can be checked against it."""
+"""A problem, and a solution that certifies itself against it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ancr._parallel import map_blocks
 from ancr.dictionary import Dictionary
 from ancr.quadratics import Quadratic
 from ancr.sets import Free
@@ -23,6 +24,12 @@ class Problem:
     quadratic: Quadratic
     constraint: Free
 
+    @property
+    def kind(self) -> str:
+        """The set, or ``"l1"`` where an ℓ1 term makes it matter: what a solver must be able to handle."""
+        penalised = self.quadratic.absolute and self.constraint.name != "simplex"
+        return "l1" if penalised else self.constraint.name
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -35,7 +42,7 @@ class Solution:
     n_iter : ndarray of shape (n_queries,)
         Iterations spent on each query.
     converged : ndarray of bool of shape (n_queries,)
-        Whether the solver's stopping test was met.
+        Whether the solver's stopping test was met; for the exact solver, that it found no atom to improve with.
     history : ndarray of shape (n_iterations, n_queries) or None
         Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
     """
@@ -47,15 +54,38 @@ class Solution:
     queries: np.ndarray
     history: np.ndarray | None = None
 
+    def _by_block(self, function: Callable[[np.ndarray, Any], np.ndarray]) -> np.ndarray:
+        row_bytes = 3 * self.problem.dictionary.n_atoms * 8
+        parts = map_blocks(
+            lambda block: function(self.queries[block], self.codes[block]), len(self.queries), row_bytes
+        )
+        return np.concatenate(parts)
+
     @cached_property
     def objective(self) -> np.ndarray:
-        """The quadratic's value at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
-        return self.problem.quadratic.objective(self.problem.dictionary, self.queries, self.codes)
+        """The objective at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
+        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
+        return self._by_block(lambda queries, codes: quadratic.objective(dictionary, queries, codes))
 
     @cached_property
     def violation(self) -> np.ndarray:
         """How far each code lies outside its set, in the largest violated constraint."""
         return self.problem.constraint.violation(self.codes)
+
+    @cached_property
+    def gap(self) -> np.ndarray:
+        """Upper bound on f(c) − f*, relative to the scale of the problem's terms; see ``docs/exact.md``.
+
+        Computed from the problem in double precision, whatever the solver did. It bounds the suboptimality of a
+        code that lies in its set; `violation` says whether it does.
+        """
+        from ancr.solvers.certificate import relative_gap
+
+        return self._by_block(relative_gap(self.problem))
+
+    def verify(self, tol: float = 1e-8, feasibility: float = 1e-12) -> np.ndarray:
+        """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``."""
+        return (self.violation <= feasibility) & (self.gap <= tol)
 
 
 def concatenate(parts: Sequence[Solution]) -> Solution:

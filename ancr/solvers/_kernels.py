@@ -1,0 +1,387 @@
+"""Numba leaves of the exact solver: one query at a time, small dense algebra in double precision.
+
+The *pull* of an atom is its entry of b − Hc: how much the objective wants more of it. At the optimum no atom pulls
+harder than −ν (simplex), 0 (orthant) or the ℓ1 weight (signed codes), and the atoms in use pull exactly that hard.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+from ancr._kernels import simplex_threshold
+
+_LEAF = {"cache": True, "nogil": True, "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
+
+FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
+# A pivot below this share of the diagonal means that the atom depends on those in use.
+_DEPENDENT = 1e-13
+
+# The problem. ``matrix`` is H without the ridge, or empty where it would not fit; then entries come from ``atoms``,
+# weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
+# the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``shift`` is the
+# ℓ1 weight; ``signed`` lets codes be negative.
+Form = namedtuple("Form", "matrix atoms weights labels ridge kappa shift on_simplex signed")
+
+# What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
+# Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
+Desk = namedtuple(
+    "Desk", "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull scratch"
+)
+
+
+@njit(**_LEAF)
+def make_desk(room, n_atoms):
+    """Scratch for supports of up to ``room`` atoms."""
+    return Desk(
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room),
+        np.empty((room, room)),
+        np.empty(room),
+        np.empty(room),
+        np.empty(room, np.bool_),
+        np.empty(room, np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.empty(n_atoms),
+        np.empty(n_atoms),
+    )
+
+
+@njit(**_LEAF)
+def _entry(form, i, j):
+    """H_ij without the ridge."""
+    if form.matrix.shape[0] > 0:
+        return float(form.matrix[i, j])
+    total = 0.0
+    for k in range(form.atoms.shape[1]):
+        total += float(form.atoms[i, k]) * float(form.atoms[j, k])
+    return total * (form.weights[0] + (form.weights[1] if form.labels[i] == form.labels[j] else 0.0))
+
+
+@njit(**_LEAF)
+def _extend(form, linear, desk, factored, size):
+    """Factor rows ``factored:size``, leaving out atoms that depend on those before; return the new size."""
+    kept = factored
+    for i in range(factored, size):
+        atom, sign = desk.support[i], desk.sign[i]
+        row = desk.factor[kept]
+        b, one, square = sign * linear[atom], 1.0, 0.0
+        for j in range(kept):
+            other = desk.factor[j]
+            inner = sign * desk.sign[j] * _entry(form, atom, desk.support[j]) + form.kappa
+            for k in range(j):
+                inner -= row[k] * other[k]
+            inner /= other[j]
+            row[j] = inner
+            b -= inner * desk.ahead[j]
+            one -= inner * desk.ones[j]
+            square += inner * inner
+        diagonal = _entry(form, atom, atom) + form.kappa + form.ridge
+        if diagonal - square > _DEPENDENT * diagonal:
+            pivot = np.sqrt(diagonal - square)
+            row[kept], desk.ahead[kept], desk.ones[kept] = pivot, b / pivot, one / pivot
+            desk.support[kept], desk.sign[kept], desk.code[kept] = atom, sign, desk.code[i]
+            kept += 1
+    return kept
+
+
+@njit(**_LEAF)
+def _minimise(form, desk, size):
+    """Put the minimiser on the support, free of sign, into ``target``; return (ν, objective).
+
+    Hc = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex.
+    """
+    cross, square = 0.0, 0.0
+    for i in range(size):
+        cross += desk.ahead[i] * desk.ones[i]
+        square += desk.ones[i] * desk.ones[i]
+    nu = (1.0 - cross) / square if form.on_simplex and size > 0 else -form.shift
+    value = nu if form.on_simplex else 0.0
+    for i in range(size):
+        half = desk.ahead[i] + nu * desk.ones[i]
+        value -= half * (desk.ahead[i] if form.on_simplex else half)
+        desk.target[i] = half
+    for i in range(size - 1, -1, -1):
+        row = desk.factor[i]
+        desk.target[i] /= row[i]
+        last = desk.target[i]
+        for k in range(i):
+            desk.target[k] -= last * row[k]
+    return nu, value
+
+
+@njit(**_LEAF)
+def _drop(desk, size):
+    """Remove the entries not marked in ``keep``; return (new size, position of the first removed)."""
+    left, first = 0, size
+    for i in range(size):
+        if desk.keep[i]:
+            desk.support[left], desk.sign[left], desk.code[left] = desk.support[i], desk.sign[i], desk.code[i]
+            left += 1
+        elif first == size:
+            first = i
+    return left, first
+
+
+@njit(**_LEAF)
+def _exchange(form, linear, desk, factored, size):
+    """Solve on the support and drop what turns negative, all at once, until nothing does.
+
+    Rows of the factor before the first change stay as they are. Return (size, ν, objective).
+    """
+    while True:
+        size = _extend(form, linear, desk, factored, size)
+        nu, value = _minimise(form, desk, size)
+        for i in range(size):
+            desk.keep[i] = desk.target[i] > 0.0
+            desk.code[i] = desk.target[i]
+        left, factored = _drop(desk, size)
+        if left == size:
+            return size, nu, value
+        size = left
+
+
+@njit(**_LEAF)
+def _careful_step(form, linear, desk, size):
+    """Take in the one atom at ``size − 1`` and go to the minimiser, stopping at every bound on the way.
+
+    The textbook active-set step: the objective never rises. Return (size, ν, objective, whether it moved).
+    """
+    newcomer = desk.support[size - 1]
+    factored = 0
+    while True:
+        before = size
+        size = _extend(form, linear, desk, factored, size)
+        nu, value = _minimise(form, desk, size)
+        step, blocking = 1.0, -1
+        for i in range(size):
+            if desk.target[i] <= 0.0:
+                share = desk.code[i] / (desk.code[i] - desk.target[i]) if desk.code[i] > 0.0 else 0.0
+                if share <= step:
+                    step, blocking = share, i
+        stuck = size < before or (blocking >= 0 and desk.support[blocking] == newcomer)
+        for i in range(size):
+            desk.code[i] += step * (desk.target[i] - desk.code[i])
+            desk.keep[i] = i != blocking
+        if blocking < 0 or stuck:
+            return size, nu, value, not stuck
+        size, factored = _drop(desk, size)
+
+
+@njit(**_LEAF)
+def _keep_copy(desk, size):
+    for i in range(size):
+        desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i] = desk.support[i], desk.sign[i], desk.code[i]
+
+
+@njit(**_LEAF)
+def _restore_copy(desk, size):
+    for i in range(size):
+        desk.support[i], desk.sign[i], desk.code[i] = desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i]
+
+
+@njit(**_LEAF)
+def start(form, linear, desk):
+    """Atoms to begin with, those the ridge alone would use: b above the simplex threshold of radius λ + max b/4.
+
+    Return their number, or −1 where there is no room for them.
+    """
+    n = linear.size
+    largest = 0.0
+    for j in range(n):
+        value = abs(linear[j]) if form.signed else linear[j]
+        desk.pull[j] = value
+        largest = max(largest, value)
+    if not form.on_simplex and largest <= form.shift:
+        return 0
+    threshold = simplex_threshold(desk.pull, form.ridge + abs(largest) / 4.0 + 1e-300, desk.scratch)
+    threshold = threshold if form.on_simplex else max(threshold, form.shift)
+    best, size = 0, 0
+    for j in range(n):
+        best = j if desk.pull[j] > desk.pull[best] else best
+        if desk.pull[j] > threshold:
+            if size == desk.support.size:
+                return -1
+            desk.support[size], desk.sign[size] = j, 1.0 if linear[j] > 0 or not form.signed else -1.0
+            size += 1
+    if size == 0:
+        desk.support[0], desk.sign[0], size = best, 1.0 if linear[best] > 0 or not form.signed else -1.0, 1
+    return size
+
+
+@njit(**_LEAF)
+def _price(matrix, linear, desk, size):
+    """Pull of all atoms through ``size`` rows of the matrix, four at a time."""
+    pull, n = desk.pull, linear.size
+    for j in range(n):
+        pull[j] = linear[j]
+    for i in range(0, size, 4):
+        a0, a1, a2, a3 = i, min(i + 1, size - 1), min(i + 2, size - 1), min(i + 3, size - 1)
+        c0 = desk.sign[a0] * desk.code[a0]
+        c1 = desk.sign[a1] * desk.code[a1] if i + 1 < size else 0.0
+        c2 = desk.sign[a2] * desk.code[a2] if i + 2 < size else 0.0
+        c3 = desk.sign[a3] * desk.code[a3] if i + 3 < size else 0.0
+        r0, r1 = matrix[desk.support[a0]], matrix[desk.support[a1]]
+        r2, r3 = matrix[desk.support[a2]], matrix[desk.support[a3]]
+        for j in range(n):
+            pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
+
+
+@njit(**_LEAF)
+def _largest_excess(form, desk, size, nu):
+    """The hardest pull beyond what the optimum allows, over all atoms outside the support."""
+    pull = desk.pull
+    for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
+        pull[desk.support[i]] = 0.0 if form.signed else -np.inf
+    limit = form.shift if form.signed else form.kappa - nu
+    excess = -np.inf
+    for j in range(pull.size):
+        excess = max(excess, (abs(pull[j]) if form.signed else pull[j]) - limit)
+    return excess
+
+
+@njit(**_LEAF)
+def _admit(form, desk, size, nu, excess, share, most):
+    """Append the atoms whose excess is at least ``share`` of the largest; return the new size, −1 for no room."""
+    pull, n = desk.pull, desk.pull.size
+    limit = form.shift if form.signed else form.kappa - nu
+    count = most + 1
+    while count > most and share < 1.0:  # too many: ask for more of each
+        count = 0
+        for j in range(n):
+            count += (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess
+        share = 0.5 * (1.0 + share) if count > most else share
+    for j in range(n):
+        if (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess:
+            if size == desk.support.size:
+                return -1
+            desk.support[size], desk.code[size] = j, 0.0
+            desk.sign[size] = -1.0 if form.signed and pull[j] < 0 else 1.0
+            size += 1
+            if share >= 1.0 - 1e-9:
+                break
+    return size
+
+
+@njit(**_LEAF)
+def _improve(form, linear, desk, size, nu, value, excess, careful):
+    """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
+
+    Return (size, ν, objective, careful from now on, whether it moved); size −1 for no room.
+    """
+    if not careful:
+        _keep_copy(desk, size)
+        before, size = size, _admit(form, desk, size, nu, excess, 0.1, max(16, size))
+        if size < 0:
+            return size, nu, value, careful, True
+        size, new_nu, new_value = _exchange(form, linear, desk, before, size)
+        if new_value < value:
+            return size, new_nu, new_value, False, True
+        size = before
+        _restore_copy(desk, size)
+    size = _admit(form, desk, size, nu, excess, 1.0, 1)
+    if size < 0:
+        return size, nu, value, True, True
+    size, nu, new_value, moved = _careful_step(form, linear, desk, size)
+    return size, nu, new_value, not new_value < value, moved
+
+
+@njit(**_LEAF)
+def solve_with_matrix(form, linear, todo, tolerance, max_rounds, support, code, found):
+    """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
+
+    ``found[q]`` receives (size, status, rounds, excess) of query q, ``support[q]`` and ``code[q]`` its signed code.
+    """
+    desk = make_desk(support.shape[1], linear.shape[1])
+    for q in todo:
+        b = linear[q]
+        size, nu, value, rounds, excess, careful, moved = start(form, b, desk), 0.0, 0.0, 0, np.inf, False, True
+        status = NEEDS_ROOM if size < 0 else UNFINISHED
+        if size >= 0:
+            size, nu, value = _exchange(form, b, desk, 0, size)
+        while status == UNFINISHED and rounds < max_rounds:
+            rounds += 1
+            _price(form.matrix, b, desk, size)
+            excess = _largest_excess(form, desk, size, nu)
+            if excess <= tolerance[q]:
+                status = FINISHED
+            elif not moved:
+                break
+            else:
+                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                status = NEEDS_ROOM if size < 0 else UNFINISHED
+        found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds, excess
+        _store(desk, size, support[q], code[q])
+
+
+@njit(**_LEAF)
+def _store(desk, size, support, code):
+    """Write the signed code in the order of the atoms."""
+    order = np.argsort(desk.support[: max(size, 0)])
+    for i in range(order.size):
+        support[i] = desk.support[order[i]]
+        code[i] = desk.sign[order[i]] * desk.code[order[i]]
+
+
+@njit(**_LEAF)
+def _refine(form, query, desk, size, nu, band):
+    """Compute pulls within ``band`` of the limit again in double precision, from the atoms."""
+    atoms, pull = form.atoms, desk.pull
+    residual = np.empty(query.size)
+    for k in range(query.size):
+        residual[k] = query[k]
+    for i in range(size):
+        weight = form.weights[0] * desk.sign[i] * desk.code[i]
+        for k in range(query.size):
+            residual[k] -= weight * atoms[desk.support[i], k]
+    limit = form.shift if form.signed else form.kappa - nu
+    for j in range(pull.size):
+        if abs((abs(pull[j]) if form.signed else pull[j]) - limit) <= band:
+            total = 0.0
+            for k in range(query.size):
+                total += float(atoms[j, k]) * residual[k]
+            pull[j] = total
+
+
+@njit(**_LEAF)
+def advance_without_matrix(
+    form, queries, linear, pull, todo, tolerance, band, max_rounds, support, code, found
+):
+    """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``.
+
+    With no round behind it a query is started. The caller prices all queries at once, by a matrix product, in
+    between; ``band[q]`` bounds that product's error, zero where double precision needs no refinement.
+    """
+    desk = make_desk(support.shape[1], linear.shape[1])
+    for row in range(todo.size):
+        q = todo[row]
+        b, size, rounds, excess = linear[row], int(found[q, 0]), int(found[q, 2]), np.inf
+        if rounds == 0:
+            size = start(form, b, desk)
+            if size >= 0:
+                size, _, _ = _exchange(form, b, desk, 0, size)
+            status = NEEDS_ROOM if size < 0 else UNFINISHED
+        else:
+            for i in range(size):
+                desk.support[i], desk.sign[i] = support[q, i], -1.0 if code[q, i] < 0.0 else 1.0
+                desk.code[i] = abs(code[q, i])
+            size = _extend(form, b, desk, 0, size)
+            nu, value = _minimise(form, desk, size)
+            desk.pull[:] = pull[row]
+            if band[q] > 0.0:
+                _refine(form, queries[row], desk, size, nu, band[q])
+            excess = _largest_excess(form, desk, size, nu)
+            status = FINISHED if excess <= tolerance[q] else UNFINISHED
+            if status == UNFINISHED:
+                careful = found[q, 4] > 0.0
+                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                found[q, 4] = careful
+                status = NEEDS_ROOM if size < 0 else UNFINISHED
+                rounds = rounds if moved else max_rounds
+        if status == NEEDS_ROOM:
+            rounds = -1  # begun again, with more room
+        found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds + 1, excess
+        _store(desk, size, support[q], code[q])

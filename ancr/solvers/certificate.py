@@ -1,0 +1,143 @@
+r"""Upper bounds on f(c) − f*, from the problem alone.
+
+With f(c) = cᵀHc − 2bᵀc and the pull p = b − Hc (so ∇f = −2p), for c in its set:
+
+* **simplex**: by convexity f(c) − f* ≤ ⟨∇f, c⟩ − min ∇f = 2(max p − pᵀc).
+* **orthant**: every w with Hw ≥ b gives the bound f* ≥ −wᵀHw. If some e has He ≥ 1, then w = c + εe is one, where
+  ε = max(0, max p), and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. Such an e exists exactly when the origin is not in
+  the convex hull of the atoms (always, with a ridge): it is the hull's point of least H-norm, scaled, which is one
+  simplex problem for the whole dictionary. Two more bounds need no e, and the least of the three counts: with a
+  ridge λ the strong convexity Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j); and f(c) less the constant below which no
+  code can bring a sum of squares.
+* **free, affine**: ‖p‖²/σ with σ the smallest positive eigenvalue of H and, for the affine set, the mean taken from
+  p, because then only differences of pulls count.
+* **ℓ1**: the usual dual point, the residual scaled until |Xᵀr| ≤ λ/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigvalsh
+
+from ancr.dictionary import Dictionary
+from ancr.sets import SETS
+from ancr.solvers.solution import Problem
+
+Bound = Callable[[np.ndarray, Any, np.ndarray], np.ndarray]
+
+
+def relative_gap(problem: Problem) -> Callable[[np.ndarray, Any], np.ndarray]:
+    """The function (queries, codes) → gap over scale, in double precision."""
+    problem = replace(problem, dictionary=_in_double(problem.dictionary))
+    bound = _BOUNDS[problem.kind](problem)
+    quadratic, dictionary = problem.quadratic, problem.dictionary
+
+    def gap(queries: np.ndarray, codes: Any) -> np.ndarray:
+        queries, codes = queries.astype(np.float64), codes.astype(np.float64)
+        excess = bound(queries, codes, quadratic.pull(dictionary, queries, codes))
+        scale = quadratic.scale(dictionary, queries, codes)
+        # A zero query over zero atoms has nothing to be wrong about.
+        return np.maximum(excess, 0.0) / np.where(scale > 0.0, scale, 1.0)
+
+    return gap
+
+
+def _in_double(dictionary: Dictionary) -> Dictionary:
+    if dictionary.dtype == np.float64:
+        return dictionary
+    return replace(dictionary, atoms=dictionary.atoms.astype(np.float64))
+
+
+def _row_dots(dense: np.ndarray, codes: Any) -> np.ndarray:
+    if sparse.issparse(codes):
+        return np.asarray(codes.multiply(dense).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", dense, codes)
+
+
+def _simplex_bound(problem: Problem) -> Bound:
+    return lambda queries, codes, pull: 2.0 * (pull.max(axis=1) - _row_dots(pull, codes))
+
+
+def _orthant_bound(problem: Problem) -> Bound:
+    quadratic, dictionary = problem.quadratic, problem.dictionary
+    lift, lift_square = _interior_point(problem)
+
+    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+        bounds = [quadratic.excess(dictionary, queries, codes)]
+        if lift is not None:
+            excess = np.maximum(pull.max(axis=1), 0.0)
+            bounds.append(
+                -2.0 * _row_dots(pull, codes) + 2.0 * excess * (codes @ lift) + excess**2 * lift_square
+            )
+        if quadratic.ridge:
+            dense = codes.toarray() if sparse.issparse(codes) else codes
+            step = np.maximum(pull / quadratic.ridge, -dense)
+            bounds.append((2.0 * pull * step - quadratic.ridge * step**2).sum(axis=1))
+        return np.minimum.reduce(bounds)
+
+    return bound
+
+
+def _interior_point(problem: Problem) -> tuple[np.ndarray | None, float]:
+    """He and eᵀHe for an e with He ≥ 1; None where there is none, or none that double precision can tell."""
+    from ancr.solvers.exact import Exact
+
+    dictionary, quadratic = problem.dictionary, problem.quadratic
+    origin = np.zeros((1, dictionary.n_features))
+    hull = Exact(replace(problem, constraint=SETS["simplex"])).solve(origin).codes
+    image = -quadratic.pull(dictionary, origin, hull)[0]  # H·p, since b = 0
+    least, norm = float(image.min()), float((hull @ image)[0])
+    if least <= 1e-12 * quadratic.scale(dictionary, origin, hull)[0]:
+        return None, 0.0
+    return image / least, norm / least**2
+
+
+def _unconstrained_bound(problem: Problem) -> Bound:
+    affine = problem.constraint.name == "affine"
+    curvature = problem.quadratic.ridge or _smallest_curvature(problem, affine)
+
+    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+        if affine:
+            pull = pull - pull.mean(axis=1, keepdims=True)
+        return np.einsum("ij,ij->i", pull, pull) / curvature
+
+    return bound
+
+
+def _smallest_curvature(problem: Problem, affine: bool) -> float:
+    matrix = problem.quadratic.matrix(problem.dictionary)
+    if affine:
+        matrix = matrix - matrix.mean(axis=0)
+        matrix = matrix - matrix.mean(axis=1, keepdims=True)
+    values = eigvalsh(matrix)
+    positive = values[values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)]
+    return float(positive[0]) if len(positive) else 1.0
+
+
+def _absolute_bound(problem: Problem) -> Bound:
+    quadratic, dictionary = problem.quadratic, problem.dictionary
+    signed = problem.constraint.name == "free"
+
+    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+        residual = queries - codes @ dictionary.atoms
+        hardest = (np.abs(pull) if signed else pull).max(axis=1)
+        shrink = np.minimum(1.0, quadratic.absolute / 2.0 / np.maximum(hardest, np.finfo(float).tiny))
+        dual = 2.0 * shrink * np.einsum("ij,ij->i", residual, queries)
+        dual -= shrink**2 * np.einsum("ij,ij->i", residual, residual)
+        return quadratic.objective(dictionary, queries, codes) - dual
+
+    return bound
+
+
+_BOUNDS = {
+    "simplex": _simplex_bound,
+    "nonnegative": _orthant_bound,
+    "free": _unconstrained_bound,
+    "affine": _unconstrained_bound,
+    "l1": _absolute_bound,
+}

@@ -1,0 +1,153 @@
+r"""The optimum on the orthant and on the simplex, by a working set that is priced over all atoms.
+
+For a query, min cᵀHc − 2bᵀc over c ≥ 0 (and Σc = 1):
+
+1. the support starts with the atoms of largest b;
+2. the problem on the support is solved exactly (Cholesky), atoms that turn negative are dropped at once, until none;
+3. *pricing*: b − Hc over all atoms. An atom outside the support that pulls harder than those in it joins; if there
+   is none the optimum is found. Back to 2, keeping the rows of the factor before the first change.
+
+Where a round fails to lower the objective, it is taken back and a textbook active-set step with a ratio test is made
+instead, so the method is finite. ``docs/exact.md`` derives it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from ancr.solvers.solution import Problem, Solution
+
+# A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
+GRAM_BUDGET = 2**30
+# Atoms a support has room for at first; a query that needs more is begun again with twice the room.
+FIRST_ROOM = 128
+
+
+class Exact:
+    """Working-set solver for the non-negative and simplex sets and for the ℓ1 problem, at every alpha ≥ 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    tol : float or None
+        Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
+    gram_budget : int
+        Bytes that H may take. Above it the same solver runs without H.
+    """
+
+    name = "exact"
+    accepts = ("nonnegative", "simplex", "l1")
+    options = ("tol", "gram_budget")
+
+    def __init__(self, problem: Problem, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
+        from ancr.solvers._kernels import Form
+
+        self.problem = problem
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        single = dictionary.dtype == np.float32
+        self.tol = (1e-6 if single else 1e-8) if tol is None else tol
+        self.keeps_matrix = dictionary.n_atoms**2 * dictionary.dtype.itemsize <= gram_budget
+        # Products in single precision leave pulls too coarse for the certificate: those near the limit are redone.
+        self.refines = single and not self.keeps_matrix and not quadratic.blocks
+        # How large an entry of H can be; on the simplex it sets the scale of the pulls.
+        largest = float(np.einsum("ij,ij->i", dictionary.atoms, dictionary.atoms).max())
+        self.reach = largest * (quadratic.gram + quadratic.blocks) + quadratic.ridge
+        on_simplex = problem.constraint.name == "simplex"
+        nothing = np.empty((0, 0), dictionary.dtype)
+        self.form = Form(
+            matrix=self._matrix() if self.keeps_matrix else nothing,
+            atoms=nothing if self.keeps_matrix else dictionary.atoms,
+            weights=np.array([quadratic.gram, quadratic.blocks], float),
+            labels=dictionary.labels,
+            ridge=float(quadratic.ridge),
+            kappa=self.reach if on_simplex else 0.0,
+            shift=0.0 if on_simplex else quadratic.absolute / 2.0,
+            on_simplex=on_simplex,
+            signed=problem.constraint.name == "free",
+        )
+
+    def _matrix(self) -> np.ndarray:
+        """H without the ridge: the Gram matrix itself wherever that is what it is."""
+        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
+        if quadratic.gram == 1.0 and not quadratic.blocks:
+            return dictionary.gram
+        return quadratic.matrix(dictionary, shift=-quadratic.ridge)
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """What to tell a user about queries that could not be certified."""
+        if not unmet:
+            return None
+        return f"{unmet} of {total} queries could not be certified optimal to tol={self.tol:g}"
+
+    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        run = _Run(self, queries)
+        todo, room, n = np.arange(len(queries)), FIRST_ROOM, self.problem.dictionary.n_atoms
+        while len(todo):
+            run.make_room(min(n, room))
+            (run.with_matrix if self.keeps_matrix else run.without_matrix)(todo)
+            todo = todo[run.found[todo, 1] == run.NEEDS_ROOM]
+            room *= 2
+        codes, n_iter, converged = run.codes(), run.found[:, 2].astype(int), run.found[:, 1] == run.FINISHED
+        solution = Solution(codes, n_iter, converged, self.problem, queries)
+        return replace(solution, history=solution.objective[None]) if history else solution
+
+
+class _Run:
+    """One block of queries on its way to the optimum."""
+
+    def __init__(self, solver: Exact, queries: np.ndarray) -> None:
+        from ancr.solvers import _kernels
+
+        self._kernels, self.NEEDS_ROOM, self.FINISHED = _kernels, _kernels.NEEDS_ROOM, _kernels.FINISHED
+        self.problem, self.form, self.queries = solver.problem, solver.form, queries
+        self.linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
+        size = np.abs(self.linear).max(axis=1).astype(np.float64)
+        size = np.maximum(size, solver.reach if self.form.on_simplex else 0.0)
+        # Half the gap is the largest excess of a pull; a hundredth of the tolerance leaves room for rounding.
+        self.tolerance = 0.01 * solver.tol * size
+        # What a product of n-vectors in single precision can be off by.
+        self.band = (1e-4 if solver.refines else 0.0) * size
+        self.max_rounds = 1000 + self.problem.dictionary.n_atoms
+        # size, status, rounds, largest excess, whether only careful steps are left
+        self.found = np.zeros((len(queries), 5))
+        self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
+
+    def make_room(self, room: int) -> None:
+        """Let supports grow to ``room`` atoms."""
+        more = ((0, 0), (0, room - self.support.shape[1]))
+        self.support, self.code = np.pad(self.support, more), np.pad(self.code, more)
+
+    def with_matrix(self, todo: np.ndarray) -> None:
+        """Take every query to the end, pricing through rows of H."""
+        self._kernels.solve_with_matrix(
+            self.form, self.linear, todo, self.tolerance, self.max_rounds, self.support, self.code, self.found
+        )
+
+    def without_matrix(self, todo: np.ndarray) -> None:
+        """Price all unfinished queries by one matrix product a round, through the atoms."""
+        self.found[todo, 2] = 0.0
+        pull = self.linear[todo]
+        while len(todo):
+            self._kernels.advance_without_matrix(
+                self.form, self.problem.quadratic.target * self.queries[todo], self.linear[todo], pull, todo,
+                self.tolerance, self.band, self.max_rounds, self.support, self.code, self.found,
+            )  # fmt: skip
+            unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
+            todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
+            if len(todo):
+                queries, codes = self.queries[todo], self.codes(todo)
+                pull = self.problem.quadratic.pull(self.problem.dictionary, queries, codes, ridge=False)
+
+    def codes(self, rows: np.ndarray | slice = slice(None)) -> sparse.csr_array:
+        """Codes of some queries, on the simplex with their sums made exact."""
+        size, code = self.found[rows, 0].astype(np.int64), self.code[rows]
+        used = np.arange(code.shape[1]) < size[:, None]
+        if self.form.on_simplex:
+            code = code / np.where(used, code, 0.0).sum(axis=1, keepdims=True)
+        indptr = np.concatenate([[0], np.cumsum(size)])
+        values = code[used].astype(self.queries.dtype)
+        shape = (len(size), self.problem.dictionary.n_atoms)
+        return sparse.csr_array((values, self.support[rows][used], indptr), shape=shape)

@@ -1,0 +1,182 @@
+"""The exact solver against independent oracles, and its certificate against the truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ancr import solve
+from ancr.solvers import Problem
+from ancr.solvers.exact import Exact
+from tests.oracle import best_objective, objective
+
+ALPHAS = [0.0, 1e-6, 1e-3, 0.1, 1.0, 10.0]
+
+
+def generated(seed):
+    """(atoms, queries, alpha) of a random problem, often degenerate."""
+    rng = np.random.default_rng(seed)
+    n, d = int(np.exp(rng.uniform(0, np.log(400)))), int(np.exp(rng.uniform(0, np.log(300))))
+    n, d = (n, d) if seed % 20 == 0 else (min(n, 80), min(d, 60))
+    atoms = rng.standard_normal((n, d))
+    kind = rng.integers(7)
+    if kind == 1:
+        atoms = np.abs(atoms)
+    elif kind == 2:
+        atoms = atoms[rng.integers(0, max(1, n // 3), n)]  # duplicates
+    elif kind == 3:
+        atoms *= 10.0 ** rng.uniform(-2, 2, (n, 1))
+    elif kind == 4:
+        atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    elif kind == 5:
+        atoms[rng.random(n) < 0.3] = 0.0
+    elif kind == 6:
+        atoms = np.round(atoms)  # ties
+    pick = rng.integers(4)
+    query = [rng.standard_normal(d), atoms[rng.integers(n)], atoms.mean(axis=0), np.zeros(d)][pick]
+    return atoms, query[None], ALPHAS[rng.integers(len(ALPHAS))]
+
+
+def check(atoms, queries, alpha, constraint, **options):
+    solution = solve(atoms, queries, alpha=alpha, constraint=constraint, **options)
+    code = solution.codes.toarray()[0]
+    best = best_objective(atoms, queries[0], alpha, constraint)
+    reached = objective(atoms, queries[0], code, alpha)
+    scale = solution.problem.quadratic.scale(solution.problem.dictionary, queries, solution.codes)[0]
+    assert np.all(code >= 0)
+    if constraint == "simplex":
+        assert abs(code.sum() - 1) <= 1e-12
+    assert reached - best <= 1e-9 * max(scale, np.sum(queries**2))
+    # The certificate: never below the true suboptimality (up to the oracle's own rounding), and small.
+    assert (reached - best) / (scale or 1.0) <= solution.gap[0] + 1e-11
+    assert solution.converged.all()
+    np.testing.assert_allclose(solution.objective[0], reached, atol=1e-12 * max(scale, 1))
+    return solution
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("chunk", range(20))
+def test_generated_problems_agree_with_the_oracle(constraint, chunk):
+    for seed in range(55 * chunk, 55 * (chunk + 1)):
+        solution = check(*generated(seed), constraint)
+        if constraint == "simplex":
+            assert solution.gap[0] <= 1e-8, seed
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    n=st.integers(1, 6),
+    d=st.integers(1, 4),
+    alpha=st.sampled_from(ALPHAS),
+    constraint=st.sampled_from(["simplex", "nonnegative"]),
+    data=st.data(),
+)
+def test_integer_problems_with_ties(n, d, alpha, constraint, data):
+    entries = st.integers(-2, 2)
+    atoms = np.array(data.draw(st.lists(st.lists(entries, min_size=d, max_size=d), min_size=n, max_size=n)), float)
+    query = np.array(data.draw(st.lists(entries, min_size=d, max_size=d)), float)
+    check(atoms, query[None], alpha, constraint)
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0])
+def test_degenerate_problems(problem, constraint, alpha):
+    atoms, queries = problem
+    for query in queries:
+        check(atoms, query[None], alpha, constraint)
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_without_the_gram_matrix(constraint, dtype):
+    rng = np.random.default_rng(0)
+    atoms, queries = np.abs(rng.standard_normal((300, 40))), np.abs(rng.standard_normal((50, 40)))
+    atoms, queries = atoms.astype(dtype), queries.astype(dtype)
+    kept = solve(atoms, queries, alpha=1e-3, constraint=constraint)
+    free = Exact(kept.problem, gram_budget=0).solve(queries)
+    assert free.converged.all()
+    assert free.codes.dtype == dtype
+    double = dtype == np.float64
+    assert free.gap.max() < (1e-12 if double else 1e-6)
+    assert abs(kept.codes - free.codes).max() < (1e-10 if double else 1e-3)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("budget", [0, 2**30])
+def test_supports_larger_than_the_first_room(alpha, budget):
+    rng = np.random.default_rng(1)
+    atoms, queries = rng.standard_normal((400, 20)), rng.standard_normal((6, 20))
+    problem = solve(atoms, queries[:1], alpha=alpha).problem
+    solution = Exact(problem, gram_budget=budget).solve(queries)
+    assert solution.verify().all()
+    if alpha > 1:
+        assert (np.diff(solution.codes.indptr) > 128).any()
+
+
+def test_batches_do_not_matter():
+    rng = np.random.default_rng(2)
+    atoms, queries = rng.standard_normal((90, 15)), rng.standard_normal((700, 15))
+    together = solve(atoms, queries).codes
+    alone = solve(atoms, queries[431:432]).codes
+    np.testing.assert_allclose(together[[431]].toarray(), alone.toarray(), atol=1e-12)
+
+
+def test_the_certificate_sees_a_bad_code():
+    rng = np.random.default_rng(3)
+    atoms, queries = np.abs(rng.standard_normal((50, 8))), np.abs(rng.standard_normal((20, 8)))
+    for constraint in ("simplex", "nonnegative"):
+        rough = solve(atoms, queries, constraint=constraint, solver="admm", rho=0.1, max_iter=5)
+        exact = solve(atoms, queries, constraint=constraint)
+        scale = rough.problem.quadratic.scale(rough.problem.dictionary, queries, rough.codes)
+        truth = (rough.objective - exact.objective) / scale
+        assert np.all(rough.gap >= truth - 1e-14)
+        assert truth.max() > 1e-4
+        assert not rough.verify().all()
+        assert exact.verify().all()
+
+
+def test_what_cannot_be_certified_is_reported(monkeypatch):
+    from ancr.solvers import solve_blocks
+
+    rng = np.random.default_rng(4)
+    atoms, queries = rng.standard_normal((30, 5)), rng.standard_normal((4, 5))
+    solver = Exact(solve(atoms, queries).problem)
+    finish = solver.solve
+
+    def give_up(queries, **options):
+        solution = finish(queries, **options)
+        solution.converged[0] = False
+        return solution
+
+    monkeypatch.setattr(solver, "solve", give_up)
+    with pytest.warns(match="could not be certified"):
+        solve_blocks(solver, queries, lambda queries, solution: solution)
+
+
+@pytest.mark.parametrize("constraint", ["free", "nonnegative"])
+def test_l1_problem_is_certified(constraint):
+    rng = np.random.default_rng(5)
+    atoms, queries = rng.standard_normal((60, 20)), rng.standard_normal((10, 20))
+    solution = solve(atoms, queries, alpha=0.5, constraint=constraint, quadratic="l1")
+    assert solution.gap.max() < 1e-12
+    if constraint == "free":
+        assert (solution.codes.data < 0).any()
+    doubled = solve(np.vstack([atoms, -atoms]), queries, alpha=0.5, constraint="nonnegative", quadratic="l1")
+    if constraint == "free":
+        np.testing.assert_allclose(solution.objective, doubled.objective, rtol=1e-10)
+
+
+def test_block_quadratics_work_on_every_set():
+    from ancr.dictionary import Dictionary
+    from ancr.quadratics import Quadratic
+    from ancr.sets import SETS
+
+    rng = np.random.default_rng(6)
+    dictionary = Dictionary.build(rng.standard_normal((40, 12)), np.arange(40) % 4)
+    quadratic = Quadratic(ridge=1e-2, gram=1.3, blocks=0.4, target=1.1)
+    queries = rng.standard_normal((8, 12))
+    for name in ("simplex", "nonnegative"):
+        problem = Problem(dictionary, quadratic, SETS[name])
+        kept, free = Exact(problem).solve(queries), Exact(problem, gram_budget=0).solve(queries)
+        assert kept.verify().all()
+        np.testing.assert_allclose(kept.codes.toarray(), free.codes.toarray(), atol=1e-10)
