@@ -66,7 +66,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     def _prepare(self):
         quadratic = QUADRATICS[self.quadratic](getattr(self, "alpha", 0.0))
         problem = Problem(self.dictionary_, quadratic, SETS[self.constraint])
-        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)}
+        options = {
+            name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)
+        }
         n, d = self.dictionary_.atoms.shape
         with blas_threads_for(2 * n * d * min(n, d)):
             self.solver_ = make_solver(self.solver, problem, **options)

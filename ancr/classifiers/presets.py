@@ -78,9 +78,7 @@ class ACRClassifier(CRCClassifier):
     quadratic, constraint = "ridge", "affine"
 
     def __init__(self, *, alpha=1e-3, solver="exact", rule="res", normalize=True, temperature=0.1):
-        super().__init__(
-            alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature
-        )
+        super().__init__(alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature)
 
 
 class ANCRClassifier(BaseRepresentationClassifier):

@@ -21,7 +21,17 @@ from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
 from ancr.solvers.solution import Problem, Solution, concatenate
 
-__all__ = ["ADMM", "SOLVERS", "ClosedForm", "Problem", "Solution", "concatenate", "make_solver", "solve", "solve_blocks"]
+__all__ = [
+    "ADMM",
+    "SOLVERS",
+    "ClosedForm",
+    "Problem",
+    "Solution",
+    "concatenate",
+    "make_solver",
+    "solve",
+    "solve_blocks",
+]
 
 SOLVERS = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 Solver = ClosedForm | ADMM | Exact

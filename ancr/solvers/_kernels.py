@@ -19,9 +19,9 @@ _DEPENDENT = 1e-13
 
 # The problem. ``matrix`` is H without the ridge, or empty where it would not fit; then entries come from ``atoms``,
 # weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
-# the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``shift`` is the
-# ℓ1 weight; ``signed`` lets codes be negative.
-Form = namedtuple("Form", "matrix atoms weights labels ridge kappa shift on_simplex signed")
+# the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are
+# √H_jj. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
+Form = namedtuple("Form", "matrix atoms weights labels lengths ridge kappa shift on_simplex signed tol")
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
@@ -90,9 +90,10 @@ def _extend(form, linear, desk, factored, size):
 
 @njit(**_LEAF)
 def _minimise(form, desk, size):
-    """Put the minimiser on the support, free of sign, into ``target``; return (ν, objective).
+    """Put the minimiser on the support, free of sign, into ``target``; return (limit, objective).
 
-    Hc = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex.
+    (H + κ)c = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex. The
+    limit is how hard the atoms in use pull, and so how hard any atom may: b − Hc = κ − ν on the support.
     """
     cross, square = 0.0, 0.0
     for i in range(size):
@@ -110,7 +111,7 @@ def _minimise(form, desk, size):
         last = desk.target[i]
         for k in range(i):
             desk.target[k] -= last * row[k]
-    return nu, value
+    return form.kappa - nu, value
 
 
 @njit(**_LEAF)
@@ -130,57 +131,131 @@ def _drop(desk, size):
 def _exchange(form, linear, desk, factored, size):
     """Solve on the support and drop what turns negative, all at once, until nothing does.
 
-    Rows of the factor before the first change stay as they are. Return (size, ν, objective).
+    Rows of the factor before the first change stay as they are. Return (size, limit, objective).
     """
     while True:
         size = _extend(form, linear, desk, factored, size)
-        nu, value = _minimise(form, desk, size)
+        limit, value = _minimise(form, desk, size)
         for i in range(size):
             desk.keep[i] = desk.target[i] > 0.0
             desk.code[i] = desk.target[i]
         left, factored = _drop(desk, size)
         if left == size:
-            return size, nu, value
+            return size, limit, value
         size = left
+
+
+@njit(**_LEAF)
+def _swap_in(desk, size, newcomer, sign):
+    """Trade a newcomer that depends on the support for the first atom that the trade empties.
+
+    x_new = Σ a_i x_i, so c_new = τ, c_i − τ·a_i represents the same point. Only the ℓ1 problem asks for it: there
+    such an atom can be cheaper. Return the position that it empties, −1 if there is none.
+    """
+    a = desk.target
+    for i in range(size):
+        a[i] = desk.factor[size, i]  # L⁻¹·H_new, left there by `_extend`
+    for i in range(size - 1, -1, -1):
+        a[i] /= desk.factor[i, i]
+        for k in range(i):
+            a[k] -= a[i] * desk.factor[i, k]
+    step, blocking = np.inf, -1
+    for i in range(size):
+        if a[i] > 1e-12 and desk.code[i] < step * a[i]:
+            step, blocking = desk.code[i] / a[i], i
+    if blocking >= 0:
+        for i in range(size):
+            desk.code[i] = max(desk.code[i] - step * a[i], 0.0)
+            desk.keep[i] = i != blocking
+        desk.keep[size] = True
+        desk.support[size], desk.sign[size], desk.code[size] = newcomer, sign, step
+    return blocking
 
 
 @njit(**_LEAF)
 def _careful_step(form, linear, desk, size):
     """Take in the one atom at ``size − 1`` and go to the minimiser, stopping at every bound on the way.
 
-    The textbook active-set step: the objective never rises. Return (size, ν, objective, whether it moved).
+    The textbook active-set step: the objective never rises. Return (size, limit, objective, whether it moved).
     """
-    newcomer = desk.support[size - 1]
+    newcomer, sign = desk.support[size - 1], desk.sign[size - 1]
     factored = 0
     while True:
         before = size
         size = _extend(form, linear, desk, factored, size)
-        nu, value = _minimise(form, desk, size)
+        limit, value = _minimise(form, desk, size)
+        if size < before:
+            if size != before - 1 or _swap_in(desk, size, newcomer, sign) < 0:
+                return size, limit, value, False
+            size, factored = _drop(desk, before)
+            continue
         step, blocking = 1.0, -1
         for i in range(size):
             if desk.target[i] <= 0.0:
                 share = desk.code[i] / (desk.code[i] - desk.target[i]) if desk.code[i] > 0.0 else 0.0
                 if share <= step:
                     step, blocking = share, i
-        stuck = size < before or (blocking >= 0 and desk.support[blocking] == newcomer)
         for i in range(size):
             desk.code[i] += step * (desk.target[i] - desk.code[i])
             desk.keep[i] = i != blocking
-        if blocking < 0 or stuck:
-            return size, nu, value, not stuck
+        if blocking < 0 or desk.support[blocking] == newcomer:
+            return size, limit, value, blocking < 0
         size, factored = _drop(desk, size)
+
+
+@njit(**_LEAF)
+def _polish(form, linear, desk, size, limit):
+    """Iterative refinement on the support: takes code and limit from the factor's accuracy to the data's."""
+    misfit = desk.target
+    for _ in range(2):
+        missing, level = 1.0, 0.0
+        for i in range(size):
+            atom, sign = desk.support[i], desk.sign[i]
+            pull = sign * linear[atom] - form.ridge * desk.code[i]
+            for j in range(size):
+                pull -= desk.code[j] * sign * desk.sign[j] * _entry(form, atom, desk.support[j])
+            misfit[i] = pull
+            missing -= desk.code[i]
+            level += desk.code[i] * pull
+        limit = level / (1.0 - missing) if form.on_simplex else form.shift
+        cross, square = 0.0, 0.0
+        for i in range(size):  # L⁻¹·misfit
+            row = desk.factor[i]
+            misfit[i] -= limit
+            for k in range(i):
+                misfit[i] -= row[k] * misfit[k]
+            misfit[i] /= row[i]
+            cross += misfit[i] * desk.ones[i]
+            square += desk.ones[i] * desk.ones[i]
+        change = (missing - cross) / square if form.on_simplex else 0.0
+        for i in range(size - 1, -1, -1):  # L⁻ᵀ
+            row = desk.factor[i]
+            misfit[i] = (misfit[i] + change * desk.ones[i]) / row[i]
+            for k in range(i):
+                misfit[k] -= misfit[i] * row[k]
+        for i in range(size):
+            desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
+    return limit
 
 
 @njit(**_LEAF)
 def _keep_copy(desk, size):
     for i in range(size):
-        desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i] = desk.support[i], desk.sign[i], desk.code[i]
+        desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i] = (
+            desk.support[i],
+            desk.sign[i],
+            desk.code[i],
+        )
 
 
 @njit(**_LEAF)
 def _restore_copy(desk, size):
     for i in range(size):
-        desk.support[i], desk.sign[i], desk.code[i] = desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i]
+        desk.support[i], desk.sign[i], desk.code[i] = (
+            desk.kept_support[i],
+            desk.kept_sign[i],
+            desk.kept_code[i],
+        )
 
 
 @njit(**_LEAF)
@@ -231,12 +306,11 @@ def _price(matrix, linear, desk, size):
 
 
 @njit(**_LEAF)
-def _largest_excess(form, desk, size, nu):
+def _largest_excess(form, desk, size, limit):
     """The hardest pull beyond what the optimum allows, over all atoms outside the support."""
     pull = desk.pull
     for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
         pull[desk.support[i]] = 0.0 if form.signed else -np.inf
-    limit = form.shift if form.signed else form.kappa - nu
     excess = -np.inf
     for j in range(pull.size):
         excess = max(excess, (abs(pull[j]) if form.signed else pull[j]) - limit)
@@ -244,10 +318,28 @@ def _largest_excess(form, desk, size, nu):
 
 
 @njit(**_LEAF)
-def _admit(form, desk, size, nu, excess, share, most):
+def _allowance(form, linear, desk, size, square):
+    """Excess that can be left: a hundredth of what the tolerance on the gap allows, never below rounding.
+
+    The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖².
+    """
+    total, span, largest, longest = 0.0, 0.0, 0.0, 0.0
+    for i in range(size):
+        total += desk.code[i]
+        span += desk.code[i] * form.lengths[desk.support[i]]
+    for j in range(linear.size):
+        largest = max(largest, abs(linear[j]))
+        longest = max(longest, form.lengths[j])
+    span += 1.2e-4 * longest if form.on_simplex else 0.0
+    rounding = 32.0 * 2.2e-16 * (largest + span * longest) + 4.0 * 2.2e-16 * form.kappa
+    wanted = (square + span * span) / total if total > 0.0 else largest
+    return max(0.01 * form.tol * wanted, rounding)
+
+
+@njit(**_LEAF)
+def _admit(form, desk, size, limit, excess, share, most):
     """Append the atoms whose excess is at least ``share`` of the largest; return the new size, −1 for no room."""
     pull, n = desk.pull, desk.pull.size
-    limit = form.shift if form.signed else form.kappa - nu
     count = most + 1
     while count > most and share < 1.0:  # too many: ask for more of each
         count = 0
@@ -267,30 +359,30 @@ def _admit(form, desk, size, nu, excess, share, most):
 
 
 @njit(**_LEAF)
-def _improve(form, linear, desk, size, nu, value, excess, careful):
+def _improve(form, linear, desk, size, limit, value, excess, careful):
     """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
 
-    Return (size, ν, objective, careful from now on, whether it moved); size −1 for no room.
+    Return (size, limit, objective, careful from now on, whether it moved); size −1 for no room.
     """
     if not careful:
         _keep_copy(desk, size)
-        before, size = size, _admit(form, desk, size, nu, excess, 0.1, max(16, size))
+        before, size = size, _admit(form, desk, size, limit, excess, 0.1, max(16, size))
         if size < 0:
-            return size, nu, value, careful, True
-        size, new_nu, new_value = _exchange(form, linear, desk, before, size)
+            return size, limit, value, careful, True
+        size, new_limit, new_value = _exchange(form, linear, desk, before, size)
         if new_value < value:
-            return size, new_nu, new_value, False, True
+            return size, new_limit, new_value, False, True
         size = before
         _restore_copy(desk, size)
-    size = _admit(form, desk, size, nu, excess, 1.0, 1)
+    size = _admit(form, desk, size, limit, excess, 1.0, 1)
     if size < 0:
-        return size, nu, value, True, True
-    size, nu, new_value, moved = _careful_step(form, linear, desk, size)
-    return size, nu, new_value, not new_value < value, moved
+        return size, limit, value, True, True
+    size, limit, new_value, moved = _careful_step(form, linear, desk, size)
+    return size, limit, new_value, not new_value < value, moved
 
 
 @njit(**_LEAF)
-def solve_with_matrix(form, linear, todo, tolerance, max_rounds, support, code, found):
+def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, found):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
     ``found[q]`` receives (size, status, rounds, excess) of query q, ``support[q]`` and ``code[q]`` its signed code.
@@ -298,20 +390,33 @@ def solve_with_matrix(form, linear, todo, tolerance, max_rounds, support, code, 
     desk = make_desk(support.shape[1], linear.shape[1])
     for q in todo:
         b = linear[q]
-        size, nu, value, rounds, excess, careful, moved = start(form, b, desk), 0.0, 0.0, 0, np.inf, False, True
+        size, limit, value, rounds, excess, careful, moved = (
+            start(form, b, desk),
+            0.0,
+            0.0,
+            0,
+            np.inf,
+            False,
+            True,
+        )
         status = NEEDS_ROOM if size < 0 else UNFINISHED
         if size >= 0:
-            size, nu, value = _exchange(form, b, desk, 0, size)
+            size, limit, value = _exchange(form, b, desk, 0, size)
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
+            if careful:  # close to the end, where the factor's accuracy may be all that is missing
+                limit = _polish(form, b, desk, size, limit)
             _price(form.matrix, b, desk, size)
-            excess = _largest_excess(form, desk, size, nu)
-            if excess <= tolerance[q]:
+            excess = _largest_excess(form, desk, size, limit)
+            if excess <= _allowance(form, b, desk, size, squares[q]):
                 status = FINISHED
+                _polish(form, b, desk, size, limit)
             elif not moved:
                 break
             else:
-                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                size, limit, value, careful, moved = _improve(
+                    form, b, desk, size, limit, value, excess, careful
+                )
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
         found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds, excess
         _store(desk, size, support[q], code[q])
@@ -327,7 +432,7 @@ def _store(desk, size, support, code):
 
 
 @njit(**_LEAF)
-def _refine(form, query, desk, size, nu, band):
+def _refine(form, query, desk, size, limit, band):
     """Compute pulls within ``band`` of the limit again in double precision, from the atoms."""
     atoms, pull = form.atoms, desk.pull
     residual = np.empty(query.size)
@@ -337,7 +442,6 @@ def _refine(form, query, desk, size, nu, band):
         weight = form.weights[0] * desk.sign[i] * desk.code[i]
         for k in range(query.size):
             residual[k] -= weight * atoms[desk.support[i], k]
-    limit = form.shift if form.signed else form.kappa - nu
     for j in range(pull.size):
         if abs((abs(pull[j]) if form.signed else pull[j]) - limit) <= band:
             total = 0.0
@@ -348,7 +452,7 @@ def _refine(form, query, desk, size, nu, band):
 
 @njit(**_LEAF)
 def advance_without_matrix(
-    form, queries, linear, pull, todo, tolerance, band, max_rounds, support, code, found
+    form, queries, linear, squares, pull, todo, band, max_rounds, support, code, found
 ):
     """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``.
 
@@ -369,15 +473,19 @@ def advance_without_matrix(
                 desk.support[i], desk.sign[i] = support[q, i], -1.0 if code[q, i] < 0.0 else 1.0
                 desk.code[i] = abs(code[q, i])
             size = _extend(form, b, desk, 0, size)
-            nu, value = _minimise(form, desk, size)
+            limit, value = _minimise(form, desk, size)
+            limit = _polish(form, b, desk, size, limit)
             desk.pull[:] = pull[row]
             if band[q] > 0.0:
-                _refine(form, queries[row], desk, size, nu, band[q])
-            excess = _largest_excess(form, desk, size, nu)
-            status = FINISHED if excess <= tolerance[q] else UNFINISHED
+                _refine(form, queries[row], desk, size, limit, band[q])
+            excess = _largest_excess(form, desk, size, limit)
+            allowed = _allowance(form, b, desk, size, squares[q])
+            status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 careful = found[q, 4] > 0.0
-                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                size, limit, value, careful, moved = _improve(
+                    form, b, desk, size, limit, value, excess, careful
+                )
                 found[q, 4] = careful
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
                 rounds = rounds if moved else max_rounds

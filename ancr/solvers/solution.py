@@ -30,6 +30,18 @@ class Problem:
         penalised = self.quadratic.absolute and self.constraint.name != "simplex"
         return "l1" if penalised else self.constraint.name
 
+    def scale(self, queries: np.ndarray, codes: Any) -> np.ndarray:
+        """Size of the terms of each query's objective, to which a gap is compared.
+
+        ‖y‖² + (Σ|c_j|·√H_jj)², an upper bound of every term. On the simplex, where a code cannot shrink with its
+        query, √ε times the longest atom's square counts too: rounding hides what is smaller.
+        """
+        quadratic, lengths = self.quadratic, np.sqrt(self.quadratic.diagonal(self.dictionary))
+        span = abs(codes) @ lengths
+        if self.constraint.name == "simplex":
+            span = span + np.finfo(float).eps ** 0.25 * lengths.max()
+        return quadratic.target**2 / quadratic.gram * (queries**2).sum(axis=1) + span**2
+
 
 @dataclass(frozen=True)
 class Solution:
