@@ -16,36 +16,39 @@ _LEAF = {"cache": True, "nogil": True, "fastmath": {"nnan", "reassoc", "contract
 FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
 # A pivot below this share of the diagonal means that the atom depends on those in use.
 _DEPENDENT = 1e-13
+# Atoms whose hardest pull is noted together.
+_RUN = 64
 
 # The problem. ``matrix`` is H without the ridge, or empty where it would not fit; then entries come from ``atoms``,
 # weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
 # the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are
-# √H_jj. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
-Form = namedtuple("Form", "matrix atoms weights labels lengths ridge kappa shift on_simplex signed tol")
+# √H_jj, ``longest`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
+Form = namedtuple("Form", "matrix atoms weights labels lengths longest ridge kappa shift on_simplex signed tol")
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
 Desk = namedtuple(
-    "Desk", "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull scratch"
+    "Desk", "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch"
 )
 
 
 @njit(**_LEAF)
 def make_desk(room, n_atoms):
-    """Scratch for supports of up to ``room`` atoms."""
+    """Scratch for supports of up to ``room`` atoms; `_price` reads up to four more, with weight zero."""
     return Desk(
-        np.empty(room, np.int64),
+        np.empty(room + 4, np.int64),
+        np.empty(room + 4),
+        np.empty(room + 4),
+        np.empty(room),
+        np.empty((room + 1, room)),
         np.empty(room),
         np.empty(room),
-        np.empty(room),
-        np.empty((room, room)),
-        np.empty(room),
-        np.empty(room),
-        np.empty(room, np.bool_),
+        np.empty(room + 1, np.bool_),
         np.empty(room, np.int64),
         np.empty(room),
         np.empty(room),
         np.empty(n_atoms),
+        np.empty((n_atoms + _RUN - 1) // _RUN),
         np.empty(n_atoms),
     )
 
@@ -278,7 +281,7 @@ def start(form, linear, desk):
     for j in range(n):
         best = j if desk.pull[j] > desk.pull[best] else best
         if desk.pull[j] > threshold:
-            if size == desk.support.size:
+            if size == desk.target.size:
                 return -1
             desk.support[size], desk.sign[size] = j, 1.0 if linear[j] > 0 or not form.signed else -1.0
             size += 1
@@ -289,73 +292,86 @@ def start(form, linear, desk):
 
 @njit(**_LEAF)
 def _price(matrix, linear, desk, size):
-    """Pull of all atoms through ``size`` rows of the matrix, four at a time."""
+    """Pull of all atoms, less the ridge, through ``size`` rows of the matrix: four at a time, from b down."""
     pull, n = desk.pull, linear.size
-    for j in range(n):
-        pull[j] = linear[j]
-    for i in range(0, size, 4):
-        a0, a1, a2, a3 = i, min(i + 1, size - 1), min(i + 2, size - 1), min(i + 3, size - 1)
-        c0 = desk.sign[a0] * desk.code[a0]
-        c1 = desk.sign[a1] * desk.code[a1] if i + 1 < size else 0.0
-        c2 = desk.sign[a2] * desk.code[a2] if i + 2 < size else 0.0
-        c3 = desk.sign[a3] * desk.code[a3] if i + 3 < size else 0.0
-        r0, r1 = matrix[desk.support[a0]], matrix[desk.support[a1]]
-        r2, r3 = matrix[desk.support[a2]], matrix[desk.support[a3]]
-        for j in range(n):
-            pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
+    desk.code[size : size + 4], desk.sign[size : size + 4], desk.support[size : size + 4] = 0.0, 0.0, 0
+    for i in range(0, max(size, 1), 4):
+        c0, c1 = desk.sign[i] * desk.code[i], desk.sign[i + 1] * desk.code[i + 1]
+        c2, c3 = desk.sign[i + 2] * desk.code[i + 2], desk.sign[i + 3] * desk.code[i + 3]
+        r0, r1 = matrix[desk.support[i]], matrix[desk.support[i + 1]]
+        r2, r3 = matrix[desk.support[i + 2]], matrix[desk.support[i + 3]]
+        if i == 0:
+            for j in range(n):
+                pull[j] = linear[j] - (c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j])
+        else:
+            for j in range(n):
+                pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
 
 
 @njit(**_LEAF)
 def _largest_excess(form, desk, size, limit):
-    """The hardest pull beyond what the optimum allows, over all atoms outside the support."""
-    pull = desk.pull
+    """The hardest pull beyond the limit, over all atoms outside the support.
+
+    Leaves the hardest pull of every run of ``_RUN`` atoms in ``desk.hardest``, for `_admit` to skip most runs.
+    """
+    pull, n = desk.pull, desk.pull.size
     for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
         pull[desk.support[i]] = 0.0 if form.signed else -np.inf
     excess = -np.inf
-    for j in range(pull.size):
-        excess = max(excess, (abs(pull[j]) if form.signed else pull[j]) - limit)
+    for run in range(desk.hardest.size):
+        hardest = -np.inf
+        for j in range(run * _RUN, min((run + 1) * _RUN, n)):
+            hardest = max(hardest, abs(pull[j]) if form.signed else pull[j])
+        desk.hardest[run] = hardest
+        excess = max(excess, hardest - limit)
     return excess
 
 
 @njit(**_LEAF)
-def _allowance(form, linear, desk, size, square):
+def _allowance(form, largest, desk, size, square):
     """Excess that can be left: a hundredth of what the tolerance on the gap allows, never below rounding.
 
-    The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖².
+    The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖², ``largest`` max |b|.
     """
-    total, span, largest, longest = 0.0, 0.0, 0.0, 0.0
+    total, span = 0.0, 0.0
     for i in range(size):
         total += desk.code[i]
         span += desk.code[i] * form.lengths[desk.support[i]]
-    for j in range(linear.size):
-        largest = max(largest, abs(linear[j]))
-        longest = max(longest, form.lengths[j])
-    span += 1.2e-4 * longest if form.on_simplex else 0.0
-    rounding = 32.0 * 2.2e-16 * (largest + span * longest) + 4.0 * 2.2e-16 * form.kappa
+    span += 1.2e-4 * form.longest if form.on_simplex else 0.0
+    rounding = 32.0 * 2.2e-16 * (largest + span * form.longest) + 4.0 * 2.2e-16 * form.kappa
     wanted = (square + span * span) / total if total > 0.0 else largest
     return max(0.01 * form.tol * wanted, rounding)
 
 
 @njit(**_LEAF)
 def _admit(form, desk, size, limit, excess, share, most):
-    """Append the atoms whose excess is at least ``share`` of the largest; return the new size, −1 for no room."""
-    pull, n = desk.pull, desk.pull.size
-    count = most + 1
-    while count > most and share < 1.0:  # too many: ask for more of each
-        count = 0
-        for j in range(n):
-            count += (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess
-        share = 0.5 * (1.0 + share) if count > most else share
-    for j in range(n):
-        if (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess:
-            if size == desk.support.size:
-                return -1
-            desk.support[size], desk.code[size] = j, 0.0
-            desk.sign[size] = -1.0 if form.signed and pull[j] < 0 else 1.0
-            size += 1
-            if share >= 1.0 - 1e-9:
-                break
-    return size
+    """Append up to ``most`` atoms whose excess is at least ``share`` of the largest, the hardest pulls first.
+
+    Return the new size, −1 for no room.
+    """
+    pull, found, count = desk.pull, desk.scratch, 0
+    least = share * excess
+    for run in range(desk.hardest.size):
+        if desk.hardest[run] - limit >= least:
+            for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
+                found[count] = j  # branchless: written always, counted only when above
+                count += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+    while count > most:
+        # Too many: ask for more of each. Ties at the very top are cut off where they stand.
+        share = 0.5 * (1.0 + share)
+        least, above = share * excess, 0
+        for i in range(count):
+            j = int(found[i])
+            found[above] = j
+            above += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+        count = min(above, most) if share > 1.0 - 1e-6 else above
+    if size + count > desk.target.size:
+        return -1
+    for i in range(count):
+        j = int(found[i])
+        desk.support[size + i], desk.code[size + i] = j, 0.0
+        desk.sign[size + i] = -1.0 if form.signed and pull[j] < 0 else 1.0
+    return size + count
 
 
 @njit(**_LEAF)
@@ -390,6 +406,7 @@ def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, fo
     desk = make_desk(support.shape[1], linear.shape[1])
     for q in todo:
         b = linear[q]
+        largest = np.abs(b).max()
         size, limit, value, rounds, excess, careful, moved = (
             start(form, b, desk),
             0.0,
@@ -408,7 +425,7 @@ def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, fo
                 limit = _polish(form, b, desk, size, limit)
             _price(form.matrix, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)
-            if excess <= _allowance(form, b, desk, size, squares[q]):
+            if excess <= _allowance(form, largest, desk, size, squares[q]):
                 status = FINISHED
                 _polish(form, b, desk, size, limit)
             elif not moved:
@@ -479,7 +496,7 @@ def advance_without_matrix(
             if band[q] > 0.0:
                 _refine(form, queries[row], desk, size, limit, band[q])
             excess = _largest_excess(form, desk, size, limit)
-            allowed = _allowance(form, b, desk, size, squares[q])
+            allowed = _allowance(form, np.abs(b).max(), desk, size, squares[q])
             status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 careful = found[q, 4] > 0.0

@@ -61,6 +61,7 @@ class Exact:
             weights=np.array([quadratic.gram, quadratic.blocks], float),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
+            longest=float(np.sqrt(diagonal.max())),
             ridge=float(quadratic.ridge),
             kappa=float(positive.min(initial=diagonal.max() or 1.0)) if on_simplex else 0.0,
             shift=0.0 if on_simplex else quadratic.absolute / 2.0,
