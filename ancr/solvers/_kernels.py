@@ -19,11 +19,12 @@ _DEPENDENT = 1e-13
 # Atoms whose hardest pull is noted together.
 _RUN = 64
 
-# The problem. ``matrix`` is H without the ridge, or empty where it would not fit; then entries come from ``atoms``,
+# The problem. ``matrix`` is H without the ridge, ``pricing`` the same in single precision, which nearly halves the
+# time of a look at all atoms. Both are empty where they would not fit; then entries come from ``atoms``,
 # weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
 # the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are
 # √H_jj, ``longest`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
-Form = namedtuple("Form", "matrix atoms weights labels lengths longest ridge kappa shift on_simplex signed tol")
+Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest ridge kappa shift on_simplex signed tol")
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
@@ -262,35 +263,6 @@ def _restore_copy(desk, size):
 
 
 @njit(**_LEAF)
-def start(form, linear, desk):
-    """Atoms to begin with, those the ridge alone would use: b above the simplex threshold of radius λ + max b/4.
-
-    Return their number, or −1 where there is no room for them.
-    """
-    n = linear.size
-    largest = 0.0
-    for j in range(n):
-        value = abs(linear[j]) if form.signed else linear[j]
-        desk.pull[j] = value
-        largest = max(largest, value)
-    if not form.on_simplex and largest <= form.shift:
-        return 0
-    threshold = simplex_threshold(desk.pull, form.ridge + abs(largest) / 4.0 + 1e-300, desk.scratch)
-    threshold = threshold if form.on_simplex else max(threshold, form.shift)
-    best, size = 0, 0
-    for j in range(n):
-        best = j if desk.pull[j] > desk.pull[best] else best
-        if desk.pull[j] > threshold:
-            if size == desk.target.size:
-                return -1
-            desk.support[size], desk.sign[size] = j, 1.0 if linear[j] > 0 or not form.signed else -1.0
-            size += 1
-    if size == 0:
-        desk.support[0], desk.sign[0], size = best, 1.0 if linear[best] > 0 or not form.signed else -1.0, 1
-    return size
-
-
-@njit(**_LEAF)
 def _price(matrix, linear, desk, size):
     """Pull of all atoms, less the ridge, through ``size`` rows of the matrix: four at a time, from b down."""
     pull, n = desk.pull, linear.size
@@ -324,6 +296,31 @@ def _largest_excess(form, desk, size, limit):
             hardest = max(hardest, abs(pull[j]) if form.signed else pull[j])
         desk.hardest[run] = hardest
         excess = max(excess, hardest - limit)
+    return excess
+
+
+@njit(**_LEAF)
+def _settle(form, linear, desk, size, limit, excess):
+    """Where rounding to single precision could hide an excess, or invent one, redo those pulls in double."""
+    if form.pricing.itemsize == form.matrix.itemsize:
+        return excess
+    span = 0.0
+    for i in range(size):
+        span += desk.code[i] * form.lengths[desk.support[i]]
+    band = 1.2e-7 * span * form.longest
+    if excess > 8.0 * band:
+        return excess
+    pull, excess = desk.pull, -np.inf
+    for run in range(desk.hardest.size):
+        if desk.hardest[run] - limit > -band:
+            desk.hardest[run] = -np.inf
+            for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
+                if (abs(pull[j]) if form.signed else pull[j]) - limit > -band:
+                    pull[j] = linear[j]
+                    for i in range(size):
+                        pull[j] -= desk.sign[i] * desk.code[i] * _entry(form, j, desk.support[i])
+                desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
+            excess = max(excess, desk.hardest[run] - limit)
     return excess
 
 
@@ -375,6 +372,21 @@ def _admit(form, desk, size, limit, excess, share, most):
 
 
 @njit(**_LEAF)
+def start(form, linear, desk):
+    """Atoms to begin with, about those the ridge alone would use: b above a simplex threshold of radius λ + max b/8.0.
+
+    The threshold is that of the hardest pull of every run. Return the number of atoms, −1 for no room.
+    """
+    desk.pull[:] = linear
+    largest = _largest_excess(form, desk, 0, 0.0)
+    if not form.on_simplex and largest <= form.shift:
+        return 0
+    threshold = simplex_threshold(desk.hardest, form.ridge + abs(largest) / 8.0 + 1e-300, desk.scratch)
+    threshold = min(threshold if form.on_simplex else max(threshold, form.shift), largest)
+    return _admit(form, desk, 0, threshold, 0.0, 0.0, desk.target.size + 1)
+
+
+@njit(**_LEAF)
 def _improve(form, linear, desk, size, limit, value, excess, careful):
     """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
 
@@ -423,8 +435,9 @@ def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, fo
             rounds += 1
             if careful:  # close to the end, where the factor's accuracy may be all that is missing
                 limit = _polish(form, b, desk, size, limit)
-            _price(form.matrix, b, desk, size)
+            _price(form.pricing, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)
+            excess = _settle(form, b, desk, size, limit, excess)
             if excess <= _allowance(form, largest, desk, size, squares[q]):
                 status = FINISHED
                 _polish(form, b, desk, size, limit)

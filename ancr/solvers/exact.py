@@ -55,8 +55,10 @@ class Exact:
         diagonal = quadratic.diagonal(dictionary).astype(np.float64)
         positive = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * diagonal.max()]
         nothing = np.empty((0, 0), dictionary.dtype)
+        matrix = self._matrix() if self.keeps_matrix else nothing
         self.form = Form(
-            matrix=self._matrix() if self.keeps_matrix else nothing,
+            matrix=matrix,
+            pricing=matrix.astype(np.float32, copy=False),
             atoms=nothing if self.keeps_matrix else dictionary.atoms,
             weights=np.array([quadratic.gram, quadratic.blocks], float),
             labels=dictionary.labels,
