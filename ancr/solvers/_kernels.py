@@ -24,12 +24,15 @@ _RUN = 64
 # weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
 # the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are
 # √H_jj, ``longest`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
-Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest ridge kappa shift on_simplex signed tol")
+Form = namedtuple(
+    "Form", "matrix pricing atoms weights labels lengths longest ridge kappa shift on_simplex signed tol"
+)
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
 Desk = namedtuple(
-    "Desk", "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch"
+    "Desk",
+    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch",
 )
 
 
