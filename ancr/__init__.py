@@ -21,7 +21,7 @@ _HOMES = {
     "solve": "ancr.solvers",
 }
 
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name):

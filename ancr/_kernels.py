@@ -5,7 +5,7 @@ from numba import njit
 
 # Sums may be reordered (that is what vectorises them) and input is known to hold no NaN; infinity keeps its meaning.
 _FAST = {"nnan", "reassoc", "contract", "nsz", "arcp"}
-_LEAF = {"cache": True, "nogil": True, "fastmath": _FAST}
+_LEAF = {"cache": True, "nogil": True, "fastmath": _FAST, "error_model": "numpy"}
 
 
 @njit(**_LEAF)

@@ -95,7 +95,13 @@ class Dictionary:
     @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
-        return self.atoms @ self.atoms.T
+        gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
+        # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
+        for start in range(0, self.n_atoms, 2048):
+            rows, before = slice(start, start + 2048), slice(0, start)
+            np.matmul(self.atoms[rows], self.atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+            gram[before, rows] = gram[rows, before].T
+        return gram
 
     @cached_property
     def block_grams(self):

@@ -37,7 +37,7 @@ def predict():
             classifiers["ADMM"] = ANCRClassifier(alpha=ALPHA, solver="admm", rho=1e-2, max_iter=5, code="c")
         for clf in classifiers.values():
             clf.fit(train, labels).predict(test[:300])
-        times = best_times({key: lambda c=clf: c.predict(test) for key, clf in classifiers.items()}, 7)
+        times = best_times({key: lambda c=clf, test=test: c.predict(test) for key, clf in classifiers.items()}, 7)
         shape = f"n={len(train)}, d={train.shape[1]}, {len(test)} queries, {train.dtype}"
         print(f"  {name:14} {times['exact'] / times['CRC']:5.2f}×   ({shape})")
         if "ADMM" in times:
@@ -95,8 +95,7 @@ def _report(name, run, atoms, queries, values, ours):
     codes = [run(query) for query in queries]
     seconds = (time.perf_counter() - start) / len(queries)
     worst = max(
-        np.sum((y - c @ atoms) ** 2) + ALPHA * np.sum(c**2) - v
-        for y, c, v in zip(queries, codes, values, strict=False)
+        np.sum((y - c @ atoms) ** 2) + ALPHA * np.sum(c**2) - v for y, c, v in zip(queries, codes, values, strict=False)
     )
     print(f"  {name:22} {seconds / ours:9.0f}×   (objective above ours by at most {worst:.1e})")
 
@@ -148,7 +147,11 @@ def start():
         environment = os.environ | {"NUMBA_CACHE_DIR": cache}
         for name in ("cold", "warm"):
             out = subprocess.run(
-                [sys.executable, "-c", FIRST_PREDICT], env=environment, check=True, capture_output=True, text=True
+                [sys.executable, "-c", FIRST_PREDICT],
+                env=environment,
+                check=True,
+                capture_output=True,
+                text=True,
             )
             first, steady = map(float, out.stdout.split())
             print(f"  {name} compile cache: {first - steady:6.2f} s above steady state")

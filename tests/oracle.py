@@ -51,7 +51,5 @@ def _by_quadprog(atoms, query, alpha, constraint):
     hessian = gram / size + (alpha / size + 1e-13) * np.eye(n)
     bounds = np.concatenate([np.ones(sums.shape[1]), np.zeros(n)])
     constraints = np.hstack([sums, np.eye(n)])
-    code = np.maximum(
-        quadprog.solve_qp(hessian, linear / size, constraints, bounds, meq=sums.shape[1])[0], 0.0
-    )
+    code = np.maximum(quadprog.solve_qp(hessian, linear / size, constraints, bounds, meq=sums.shape[1])[0], 0.0)
     return code / code.sum() if constraint == "simplex" else code

@@ -17,9 +17,7 @@ def test_import_loads_nothing_heavy():
 
 def test_public_names_load_nothing_that_scikit_learn_does_not():
     watch = f"print([m for m in {HEAVY} if m in sys.modules])"
-    assert run(f"import sys; from ancr import *; {watch}") == run(
-        f"import sys, sklearn.preprocessing; {watch}"
-    )
+    assert run(f"import sys; from ancr import *; {watch}") == run(f"import sys, sklearn.preprocessing; {watch}")
 
 
 def test_import_is_quick():

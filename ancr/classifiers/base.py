@@ -1,6 +1,7 @@
 """`RepresentationClassifier`: any quadratic, set, solver and rule."""
 
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +28,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     other settings it lets a user choose.
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         **PARAMETER_CONSTRAINTS,
         "rule": [StrOptions(set(RULES))],
         "normalize": ["boolean"],
@@ -67,9 +68,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     def _prepare(self):
         quadratic = QUADRATICS[self.quadratic](getattr(self, "alpha", 0.0))
         problem = Problem(self.dictionary_, quadratic, SETS[self.constraint])
-        options = {
-            name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)
-        }
+        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)}
         n, d = self.dictionary_.atoms.shape
         with blas_threads_for(2 * n * d * min(n, d)):
             self.solver_ = make_solver(self.solver, problem, **options)
@@ -92,9 +91,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _per_class(self, X, rule):
         return np.concatenate(
-            self._map_solutions(
-                X, lambda queries, solution: rule(self.dictionary_, queries, solution.sorted_codes)
-            )
+            self._map_solutions(X, lambda queries, solution: rule(self.dictionary_, queries, solution.sorted_codes))
         )
 
     def predict(self, X):

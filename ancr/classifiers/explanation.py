@@ -33,12 +33,8 @@ class Explanation:
 
     def __str__(self):
         lines = [f"{self.label}"]
-        for index, weight, label, share in zip(
-            self.indices, self.weights, self.labels, self.shares, strict=True
-        ):
-            lines.append(
-                f"  sample {index:>6}  class {label!s:<12}  weight {weight:+.4f}  share {share:+.1%}"
-            )
+        for index, weight, label, share in zip(self.indices, self.weights, self.labels, self.shares, strict=True):
+            lines.append(f"  sample {index:>6}  class {label!s:<12}  weight {weight:+.4f}  share {share:+.1%}")
         return "\n".join(lines)
 
 

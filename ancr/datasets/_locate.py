@@ -29,6 +29,4 @@ def find_data(name, data_home=None):
         if (home / name).is_file():
             return home / name
     looked = ", ".join(str(home / name) for home in homes)
-    raise DataNotFoundError(
-        f"{name} not found. Looked for {looked}. Set ANCR_DATA to the folder that holds it."
-    )
+    raise DataNotFoundError(f"{name} not found. Looked for {looked}. Set ANCR_DATA to the folder that holds it.")

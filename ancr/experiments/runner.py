@@ -28,6 +28,11 @@ class Plan:
         """What identifies the experiment, as `Cell.key`."""
         return (self.dataset, self.features, self.setting, self.method, self.protocol, self.draw)
 
+    @property
+    def params(self):
+        """The settings that the protocol gives the method."""
+        return METHODS[self.protocol][self.method].params
+
     def run(self):
         """Fit and score."""
         X, y, Q, truth = self.load()
@@ -40,7 +45,7 @@ class Plan:
         return Cell(
             *self.key,
             seed=self.seed,
-            params=method.params,
+            params=self.params,
             accuracy=100.0 * float(np.mean(right)),
             n_test=len(truth),
             fit_s=fitted - start,
@@ -69,7 +74,8 @@ def run_missing(plans, file, on_cell=lambda cell: None):
     """Run every plan whose cell the file lacks, appending each as it is found; return the cells of all plans."""
     known = {cell.key: cell for cell in file.read()}
     for plan in plans:
-        if plan.key not in known:
+        # A cell of other settings does not count; its line stays, and the newer one is read.
+        if plan.key not in known or known[plan.key].params != plan.params:
             known[plan.key] = plan.run()
             file.append(known[plan.key])
         on_cell(known[plan.key])

@@ -10,7 +10,10 @@ def summarise(cells):
         grouped.setdefault((cell.method, cell.protocol), {}).setdefault(cell.setting, []).append(cell.accuracy)
     settings = list(dict.fromkeys(cell.setting for cell in cells))
     rows = [
-        (name, {setting: (np.mean(v), np.std(v, ddof=1) if len(v) > 1 else 0.0, len(v)) for setting, v in by.items()})
+        (
+            name,
+            {setting: (np.mean(v), np.std(v, ddof=1) if len(v) > 1 else 0.0, len(v)) for setting, v in by.items()},
+        )
         for name, by in grouped.items()
     ]
     return settings, rows

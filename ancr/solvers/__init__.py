@@ -33,8 +33,8 @@ __all__ = [
     "solve_blocks",
 ]
 
-SOLVERS = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 Solver = ClosedForm | ADMM | Exact
+SOLVERS: dict[str, type[Solver]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -65,9 +65,7 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
     solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
     if problem.kind not in solver.accepts:
         if problem.kind == "l1 affine":
-            raise ValueError(
-                "quadratic='l1' goes with constraint in ['free', 'nonnegative', 'simplex'], not 'affine'"
-            )
+            raise ValueError("quadratic='l1' goes with constraint in ['free', 'nonnegative', 'simplex'], not 'affine'")
         able = [known for known, other in SOLVERS.items() if problem.kind in other.accepts]
         wanted = f"constraint={problem.constraint.name!r}"
         wanted += " and quadratic='l1'" if problem.kind == "l1" else ""
@@ -165,9 +163,7 @@ def solve(
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
     queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
-        raise ValueError(
-            f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}"
-        )
+        raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
     problem = Problem(dictionary, QUADRATICS[quadratic](alpha), SETS[constraint])
     options = {"rho": rho, "max_iter": max_iter, "tol": tol, "code": code}
     prepared = make_solver(solver, problem, **options)

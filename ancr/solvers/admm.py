@@ -113,9 +113,7 @@ class ADMM:
                 active, threshold, codes, shifted = (a[stays] for a in (active, threshold, codes, shifted))
                 own = [array[stays] for array in own]
         stored = sparse.csr_array(result) if self.code == "z" else result
-        return Solution(
-            stored, n_iter, converged, self.problem, queries, np.array(values) if history else None
-        )
+        return Solution(stored, n_iter, converged, self.problem, queries, np.array(values) if history else None)
 
     def _iterate(self, codes: np.ndarray, shifted: np.ndarray, threshold: np.ndarray) -> np.ndarray:
         """The iterate asked for: c, or z with its sum made exact."""

@@ -67,9 +67,7 @@ def _hardest_pull(problem: Problem, queries: np.ndarray, codes: Any, pull: np.nd
 
 
 def _simplex_bound(problem: Problem) -> Bound:
-    return lambda queries, codes, pull: (
-        2.0 * (_hardest_pull(problem, queries, codes, pull) - _row_dots(pull, codes))
-    )
+    return lambda queries, codes, pull: 2.0 * (_hardest_pull(problem, queries, codes, pull) - _row_dots(pull, codes))
 
 
 def _orthant_bound(problem: Problem) -> Bound:

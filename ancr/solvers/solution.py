@@ -128,7 +128,6 @@ def concatenate(parts: Sequence[Solution]) -> Solution:
 def _join_histories(histories: Sequence[Any]) -> np.ndarray:
     longest = max(len(history) for history in histories)
     padded = [
-        np.concatenate([history, np.repeat(history[-1:], longest - len(history), axis=0)])
-        for history in histories
+        np.concatenate([history, np.repeat(history[-1:], longest - len(history), axis=0)]) for history in histories
     ]
     return np.concatenate(padded, axis=1)

@@ -39,9 +39,7 @@ def test_limit_is_the_optimum(constraint):
     rng = np.random.default_rng(0)
     atoms, queries = np.abs(rng.standard_normal((60, 20))), np.abs(rng.standard_normal((40, 20)))
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
-    limit = solve(
-        atoms, queries, alpha=1e-2, constraint=constraint, solver="admm", rho=1.0, tol=1e-10, max_iter=20_000
-    )
+    limit = solve(atoms, queries, alpha=1e-2, constraint=constraint, solver="admm", rho=1.0, tol=1e-10, max_iter=20_000)
     assert limit.converged.all()
     exact = solve(atoms, queries, alpha=1e-2, constraint=constraint)
     np.testing.assert_allclose(limit.objective, exact.objective, rtol=1e-8)

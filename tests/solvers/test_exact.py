@@ -71,9 +71,7 @@ def test_generated_problems_agree_with_the_oracle(constraint, chunk):
 )
 def test_integer_problems_with_ties(n, d, alpha, constraint, data):
     entries = st.integers(-2, 2)
-    atoms = np.array(
-        data.draw(st.lists(st.lists(entries, min_size=d, max_size=d), min_size=n, max_size=n)), float
-    )
+    atoms = np.array(data.draw(st.lists(st.lists(entries, min_size=d, max_size=d), min_size=n, max_size=n)), float)
     query = np.array(data.draw(st.lists(entries, min_size=d, max_size=d)), float)
     check(atoms, query[None], alpha, constraint)
 
