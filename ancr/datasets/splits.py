@@ -29,7 +29,9 @@ def per_class_split(target, n_per_class, seed, pool=None):
     for label in np.unique(target[pool]):
         members = pool[target[pool] == label]
         if len(members) < n_per_class:
-            raise ValueError(f"n_per_class={n_per_class}, but class {label!r} has only {len(members)} samples")
+            raise ValueError(
+                f"n_per_class={n_per_class}, but class {label!r} has only {len(members)} samples"
+            )
         drawn.append(random.choice(members, n_per_class, replace=False))
     train = np.sort(np.concatenate(drawn))
     return train, np.setdiff1d(pool, train)
