@@ -147,7 +147,7 @@ def test_missing_file_and_dead_server(server, home, register):
     with pytest.raises(FetchError, match="404"):
         fetch("toy", home)
     register(Source("http://127.0.0.1:9/file.bin", "toy/file.bin"))
-    with pytest.raises(FetchError, match="127.0.0.1"):
+    with pytest.raises(FetchError, match=r"127\.0\.0\.1"):
         fetch("toy", home, retries=0)
     assert everything(home) == []
 
