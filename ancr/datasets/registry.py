@@ -236,8 +236,8 @@ _ENTRIES = (
             "cars_test",
         ),
         features=_SUBSTITUTE,
-        unavailable="Stanford Cars has no working public link any more: its home page is gone. Lay a copy "
-        "out as the tree above shows (the layout torchvision.datasets.StanfordCars reads).",
+        unavailable="Stanford Cars has no working public link any more: its home page is gone. Lay out a "
+        "copy of yours in the expected tree, the one torchvision.datasets.StanfordCars reads.",
     ),
 )
 

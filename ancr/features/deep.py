@@ -120,9 +120,8 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         extractor = self._extractor()
         if self._pooling == "fisher":
             images, drawn = as_image_list(X), []
-            for batch, descriptors in extractor.sample_descriptors(
-                images, self.n_descriptors, self.random_state
-            ):
+            sample = extractor.sample_descriptors(images, self.n_descriptors, self.random_state)
+            for batch, descriptors in sample:
                 self._stop_if_strict(images, batch.reasons)
                 drawn += descriptors
             drawn = np.concatenate(drawn) if drawn else np.empty((0, 0))

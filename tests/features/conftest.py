@@ -1,40 +1,28 @@
-"""Heavy components, or a skip that names the missing one; and small images."""
+"""Heavy components as fixtures, and small images."""
 
 import numpy as np
 import pytest
 
+from tests.components import component
 from tests.datasets.trees import write_image
-
-
-def _component(name, load):
-    try:
-        return load()
-    except ImportError as error:
-        pytest.skip(f"{name} is not installed ({error})")
 
 
 @pytest.fixture
 def torch():
     """torch, or a skip."""
-    from ancr.features._torch import import_torch
-
-    return _component("torch", import_torch)
+    return component("torch")
 
 
 @pytest.fixture
 def torchvision():
     """torchvision, or a skip."""
-    from ancr.features._torch import import_torchvision
-
-    return _component("torchvision", import_torchvision)
+    return component("torchvision")
 
 
 @pytest.fixture
 def timm():
     """timm, or a skip."""
-    from ancr.features._torch import import_timm
-
-    return _component("timm", import_timm)
+    return component("timm")
 
 
 @pytest.fixture

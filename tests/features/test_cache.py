@@ -90,8 +90,7 @@ def test_cached_blocks_are_memory_mapped(timm, paths, tmp_path):
     assert [type(block) for block in store._blocks] == [np.memmap]
 
 
-# -- a process of its own, to be killed ------------------------------------------------------------------------
-
+# A process of its own, to be killed.
 EXTRACT = f"""
 import sys
 import numpy as np

@@ -1,6 +1,7 @@
 """Deep features against a direct forward pass and plain NumPy formulas."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -209,9 +210,9 @@ def test_bad_images(timm, X, message):
 @pytest.fixture
 def damaged(paths):
     """Two of the ten images damaged: one cut, one no image at all; and one that is not there."""
-    whole = open(paths[3], "rb").read()
-    open(paths[3], "wb").write(whole[: len(whole) // 2])
-    open(paths[7], "w").write("no image")
+    whole = Path(paths[3]).read_bytes()
+    Path(paths[3]).write_bytes(whole[: len(whole) // 2])
+    Path(paths[7]).write_text("no image")
     return [*paths, "nowhere.jpg"]
 
 
