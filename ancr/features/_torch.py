@@ -51,7 +51,7 @@ def _import(name):
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"deep features need {name}: {_INSTALL}") from error
+        raise ImportError(f"deep features need {name} ({error}): {_INSTALL}") from error
 
 
 def choose_device(device):

@@ -70,20 +70,32 @@ class Extractor:
 
     def raw_batches(self, images):
         """What the network puts out, as tensors, batch after batch; other processes decode ahead."""
-        torch = import_torch()
-        layout = torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
-        self.network.module.to(self.device, memory_format=layout)
-        precision = getattr(torch, self.precision)
-        mixed = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
+        self.prepare()
         with progress_bar("images", len(images), enabled=self.progress) as advance:
             for positions, readable, tensors, reasons in self._loader(images):
-                output = None
-                if readable:
-                    with torch.inference_mode(), mixed:
-                        tensors = tensors.to(self.device, non_blocking=True, memory_format=layout)
-                        output = self.network.forward(tensors).float()
+                output = self.run(tensors) if readable else None
                 yield Batch(positions, readable, output, reasons)
                 advance(len(positions))
+
+    def prepare(self):
+        """Bring the network to the device."""
+        self.network.module.to(self.device, memory_format=self._layout)
+        return self
+
+    def run(self, tensors):
+        """Preprocessed images through the network, in the precision asked for; float32 comes out."""
+        torch = import_torch()
+        precision = getattr(torch, self.precision)
+        mixed = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
+        with torch.inference_mode(), mixed:
+            tensors = tensors.to(self.device, non_blocking=True, memory_format=self._layout)
+            return self.network.forward(tensors).float()
+
+    @property
+    def _layout(self):
+        """Memory format: tensor cores want channels last."""
+        torch = import_torch()
+        return torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
 
     def sample_descriptors(self, images, n_descriptors, random_state):
         """Batches with their local descriptors, as many of every image, at most ``n_descriptors`` in all."""
