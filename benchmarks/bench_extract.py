@@ -22,7 +22,8 @@ try:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 except ImportError:
-    sys.exit("bench_extract needs torch and torchvision: pip install 'ancr[features]'")
+    print("skipped: needs torch and torchvision, pip install 'ancr[features]'")
+    sys.exit(0)
 
 from ancr.features._torch import choose_device, import_torchvision
 from ancr.features.backbones import load_backbone

@@ -1,7 +1,6 @@
 """A pooch downloader that takes up a broken download where it stopped."""
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
@@ -36,10 +35,12 @@ class ResumingDownloader:
 
     def __call__(self, url, output_file, pooch=None):
         """Download ``url`` to ``output_file``, as pooch calls its downloaders."""
+        from filelock import FileLock
+
         self.partial_dir.mkdir(parents=True, exist_ok=True)
-        # One partial file an address and a process family: two fetches of one address must not interleave.
         stem = self.partial_dir / hashlib.sha256(url.encode()).hexdigest()[:24]
-        with _lock(stem.with_suffix(".lock")):
+        # two processes that fetch one address must not write into one partial file
+        with FileLock(stem.with_suffix(".lock")):
             part, validator = stem.with_suffix(".part"), stem.with_suffix(".validator")
             self._receive(url, part, validator)
             validator.unlink(missing_ok=True)
@@ -62,18 +63,18 @@ class ResumingDownloader:
             response.raise_for_status()
             resumed = response.status_code == 206
             _remember_validator(response, validator)
-            expected = int(response.headers.get("Content-Length", 0)) + (offset if resumed else 0)
+            start = offset if resumed else 0
+            length = response.headers.get("Content-Length")
+            expected = start + int(length) if length else None
             with (
                 part.open("ab" if resumed else "wb") as out,
-                progress_bar(
-                    Path(url).name, expected or None, enabled=self.progress, as_bytes=True
-                ) as advance,
+                progress_bar(Path(url).name, expected, enabled=self.progress, as_bytes=True) as advance,
             ):
-                advance(offset if resumed else 0)
+                advance(start)
                 for chunk in response.iter_content(_CHUNK):
                     out.write(chunk)
                     advance(len(chunk))
-        if expected and part.stat().st_size != expected:
+        if expected is not None and part.stat().st_size != expected:
             raise requests.exceptions.ConnectionError(
                 f"{url}: {part.stat().st_size} of {expected} bytes came"
             )
@@ -87,11 +88,3 @@ def _remember_validator(response, path):
         path.write_text(mark)
     else:
         path.unlink(missing_ok=True)
-
-
-def _lock(path):
-    """Hold a file lock where filelock is installed, as it is with the ``data`` extra."""
-    from filelock import FileLock
-
-    os.makedirs(path.parent, exist_ok=True)
-    return FileLock(path)

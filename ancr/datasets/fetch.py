@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ancr.datasets._locate import download_home
+from ancr.datasets._locate import DataNotFoundError, download_home, find_tree
 from ancr.datasets.registry import dataset_info
 
 
@@ -47,12 +47,22 @@ def fetch(name, data_home=None, *, retries=3, progress=True):
     if not info.sources:
         raise ValueError(f"name={name!r}: {info.how_to_get}" + (f"\n{info.tree}" if info.unavailable else ""))
     home = download_home(data_home)
+    if all(source.archive for source in info.sources) and _is_laid_out(info, home):
+        return home / info.folder
     for source in info.sources:
         if source.archive:
             _fetch_archive(source, home, retries, progress)
         else:
             _download(source, home / source.file, retries, progress)
     return home / info.folder
+
+
+def _is_laid_out(info, home):
+    """Whether an unpacked tree is there already, whoever put it there."""
+    try:
+        return bool(info.markers) and find_tree(info, home).is_dir()
+    except DataNotFoundError:
+        return False
 
 
 def _download(source, path, retries, progress):

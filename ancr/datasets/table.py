@@ -141,7 +141,7 @@ def _bunch(path, vectors, labels, extra):
     names, target = _class_names(path, labels, extra.get("class_names"))
     is_train = np.ravel(extra["is_train"]).astype(bool) if "is_train" in extra else None
     return Bunch(
-        data=vectors if np.issubdtype(vectors.dtype, np.floating) else vectors.astype(np.float64),
+        data=_as_float(vectors),
         target=target,
         target_names=names,
         train_indices=None if is_train is None else np.flatnonzero(is_train),
@@ -153,6 +153,13 @@ def _bunch(path, vectors, labels, extra):
         citation="",
         DESCR=f"{len(vectors)} vectors of {vectors.shape[1]} numbers from {path}",
     )
+
+
+def _as_float(vectors):
+    """Single and double precision stay; half, which only saves disk, becomes single; the rest double."""
+    if vectors.dtype in (np.float32, np.float64):
+        return vectors
+    return vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
 
 
 def _class_names(path, labels, class_names):

@@ -237,16 +237,13 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         _keep(store, block, rows)
 
     def _gather(self, images, digests, store):
-        known = np.array([digest is not None and digest in store for digest in digests], dtype=bool)
-        if not known.any():
+        features = store.gather(digests)
+        if not features.size:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.unreadable_.items())[:3])
             raise UnreadableImageError(f"none of {len(images)} images could be read. {reasons}")
-        vectors = store.gather([digest for digest, here in zip(digests, known, strict=True) if here])
-        features = np.full((len(digests), vectors.shape[1]), np.nan, np.float32)
-        features[known] = vectors
         # the store remembers as NaN what an earlier run could not read
-        stored = np.flatnonzero(known & np.isnan(features[:, 0]))
-        self._note_unreadable(images, dict.fromkeys(stored, "unreadable when its content was first seen"))
+        gone = np.flatnonzero(np.isnan(features[:, 0]))
+        self._note_unreadable(images, dict.fromkeys(gone, "unreadable when its content was first seen"))
         return features
 
     def _note_unreadable(self, images, reasons):

@@ -52,11 +52,11 @@ class FeatureStore:
         self._register(digests, features)
 
     def gather(self, digests):
-        """Vectors of images, one a row."""
-        width = self._blocks[0].shape[1]
-        out = np.empty((len(digests), width), np.float32)
-        places = np.array([self._places[digest] for digest in digests]).reshape(-1, 2)
-        for number in np.unique(places[:, 0]):
+        """Vectors of images, one a row; NaN for those that are not here."""
+        width = self._blocks[0].shape[1] if self._blocks else 0
+        out = np.full((len(digests), width), np.nan, np.float32)
+        places = np.array([self._places.get(digest, (-1, -1)) for digest in digests]).reshape(-1, 2)
+        for number in np.unique(places[places[:, 0] >= 0, 0]):
             here = places[:, 0] == number
             out[here] = self._blocks[number][places[here, 1]]
         return out
@@ -68,8 +68,12 @@ class FeatureStore:
 
     def _open(self):
         for block in sorted(self.folder.glob("block-*")):
-            digests = [row.tobytes() for row in np.load(block / "digests.npy")]
-            self._register(digests, np.load(block / "features.npy", mmap_mode="r"))
+            try:
+                digests = [row.tobytes() for row in np.load(block / "digests.npy")]
+                features = np.load(block / "features.npy", mmap_mode="r")
+            except (OSError, ValueError):
+                continue  # cut short by a power failure: its images are computed again
+            self._register(digests, features)
 
     def _write(self, digests, features):
         name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"

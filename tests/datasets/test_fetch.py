@@ -11,6 +11,7 @@ import pytest
 from ancr.datasets import DataNotFoundError, fetch, load_stanford40, registry
 from ancr.datasets.fetch import FetchError
 from ancr.datasets.registry import DatasetInfo, Source
+from tests.datasets import trees
 
 CONTENT = bytes(range(256)) * 4096
 
@@ -170,6 +171,11 @@ def test_archive_is_unpacked_once(server, home, register):
     assert visible == {"inside", "a.txt", "b.txt"}
     fetch("toy", home)
     assert len(server.requests) == 1
+
+
+def test_tree_laid_out_by_hand_is_not_fetched(home):
+    trees.cub200(home)
+    assert fetch("cub200", home) == home / "cub200_2011"
 
 
 def test_broken_archive_leaves_nothing(server, home, register):

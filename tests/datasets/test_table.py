@@ -51,6 +51,15 @@ def test_samples_as_columns_are_turned(tmp_path):
     np.testing.assert_array_equal(load_table(tmp_path / "t.mat").data, X)
 
 
+@pytest.mark.parametrize(
+    ("stored", "loaded"),
+    [(np.float16, np.float32), (np.float32, np.float32), (np.float64, np.float64), (np.uint8, np.float64)],
+)
+def test_precision(tmp_path, stored, loaded):
+    np.savez(tmp_path / "t.npz", data=X.astype(stored), target=LABELS)
+    assert load_table(tmp_path / "t.npz").data.dtype == loaded
+
+
 def test_names_may_be_given(tmp_path):
     np.savez(tmp_path / "t.npz", vectors=X, animal=LABELS)
     bunch = load_table(tmp_path / "t.npz", data="vectors", target="animal")

@@ -90,6 +90,15 @@ def test_cached_blocks_are_memory_mapped(timm, paths, tmp_path):
     assert [type(block) for block in store._blocks] == [np.memmap]
 
 
+def test_damaged_block_is_computed_again(timm, paths, tmp_path):
+    features = tiny(tmp_path / "cache").transform(paths)
+    block = next((tmp_path / "cache").glob("*/block-*/features.npy"))
+    block.write_bytes(block.read_bytes()[:200])
+    again = tiny(tmp_path / "cache")
+    np.testing.assert_array_equal(again.transform(paths), features)
+    assert again.n_computed_ == 10
+
+
 # A process of its own, to be killed.
 EXTRACT = f"""
 import sys
