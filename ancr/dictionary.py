@@ -109,6 +109,12 @@ class Dictionary:
         starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
         return flat, starts
 
+    def in_given_order(self, codes):
+        """Codes over the sorted atoms, dense or CSR, with their columns in the user's order."""
+        if np.array_equal(self.order, np.arange(self.n_atoms)):
+            return codes
+        return codes[:, self.position]
+
     @cached_property
     def position(self):
         """Where the user's sample ``i`` sits among the sorted atoms: the inverse of ``order``."""

@@ -60,14 +60,9 @@ class Quadratic:
             pull -= self.ridge * (codes.toarray() if sparse.issparse(codes) else codes)
         return pull
 
-    def scale(self, dictionary, queries, codes):
-        """Size of the terms that make up an objective, to which an error is compared, for every query.
-
-        gram·‖y·target/gram‖² + (Σ|c_j|·√H_jj)²: an upper bound of every term of the objective.
-        """
-        diagonal = (self.gram + self.blocks) * _row_squares(dictionary.atoms) + self.ridge
-        lengths = abs(codes) @ np.sqrt(diagonal)
-        return self.target**2 / self.gram * _row_squares(queries) + lengths**2
+    def diagonal(self, dictionary):
+        """H_jj of every atom."""
+        return (self.gram + self.blocks) * _row_squares(dictionary.atoms) + self.ridge
 
     def objective(self, dictionary, queries, codes):
         """‖y‖² + cᵀHc − 2bᵀc for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖².

@@ -34,7 +34,12 @@ def project_simplex(points, radius=1.0):
     if not radius > 0 or not np.isfinite(radius):
         raise ValueError(f"radius must be a positive finite number, got {radius!r}")
     points = check_array(
-        points, dtype=[np.float64, np.float32], ensure_2d=False, ensure_min_samples=0, input_name="points"
+        points,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="points",
     )
     if points.ndim not in (1, 2) or points.shape[-1] == 0:
         raise ValueError(f"points must be one row or rows of at least one number, got shape {points.shape}")

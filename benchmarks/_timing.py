@@ -19,4 +19,6 @@ def print_ratios(title, times, reference):
     print(f"\n{title}  (reference: {reference}, {times[reference]:.4g} s)")
     width = max(map(len, times))
     for name, seconds in times.items():
-        print(f"  {name:{width}}  {seconds / times[reference]:8.2f}×   {times[reference] / seconds:8.2f}× faster")
+        print(
+            f"  {name:{width}}  {seconds / times[reference]:8.2f}×   {times[reference] / seconds:8.2f}× faster"
+        )

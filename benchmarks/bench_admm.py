@@ -67,7 +67,9 @@ def compare(title, dtype, train, labels, test, repeats):
     agree = np.mean(jobs["transcription"]() == jobs["ancr, batched"]())
     # The fast job repeats more often than the slow one: both get a fair chance at an undisturbed run.
     times = {name: best_times({name: job}, repeats[name])[name] for name, job in jobs.items()}
-    print_ratios(f"{title}, {dtype}: n={len(train)}, d={train.shape[1]}, {len(test)} queries", times, "transcription")
+    print_ratios(
+        f"{title}, {dtype}: n={len(train)}, d={train.shape[1]}, {len(test)} queries", times, "transcription"
+    )
     print(f"  labels agree on {agree:.2%}")
 
 

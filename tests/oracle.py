@@ -1,8 +1,9 @@
-"""Independent answers: quadprog's dual active-set method, and SciPy's Lawson–Hanson where H is singular."""
+"""Independent answers: every support for a handful of atoms, quadprog's dual active-set method for more."""
+
+from itertools import chain, combinations
 
 import numpy as np
 import quadprog
-from scipy.optimize import nnls
 
 
 def objective(atoms, query, code, alpha):
@@ -11,25 +12,46 @@ def objective(atoms, query, code, alpha):
 
 
 def best_objective(atoms, query, alpha, constraint):
-    """Optimal value of one query."""
-    if constraint == "nonnegative":
-        n = len(atoms)
-        stacked = np.vstack([atoms.T, np.sqrt(alpha) * np.eye(n)])
-        return nnls(stacked, np.concatenate([query, np.zeros(n)]), maxiter=50 * n)[1] ** 2
-    return objective(atoms, query, _simplex_code(atoms, query, alpha), alpha)
+    """Optimal value of one query, on the simplex or on the orthant."""
+    code = (_by_enumeration if len(atoms) <= 8 else _by_quadprog)(atoms, query, alpha, constraint)
+    return objective(atoms, query, code, alpha)
 
 
-def _simplex_code(atoms, query, alpha):
+def _by_enumeration(atoms, query, alpha, constraint):
+    """Solve the equality-constrained problem on every support; the best feasible answer is the optimum."""
+    n, d = atoms.shape
+    on_simplex = constraint == "simplex"
+    best, best_value = np.zeros(n), np.inf if on_simplex else objective(atoms, query, np.zeros(n), alpha)
+    supports = chain.from_iterable(combinations(range(n), size) for size in range(1, min(n, d + 1) + 1))
+    supports = supports if not alpha else chain.from_iterable(combinations(range(n), k + 1) for k in range(n))
+    for support in map(list, supports):
+        stacked = np.vstack([atoms[support].T, np.sqrt(alpha) * np.eye(len(support))])
+        aim = np.concatenate([query, np.zeros(len(support))])
+        if on_simplex:  # eliminate the first entry: c_0 = 1 − Σ others
+            rest = np.linalg.lstsq(stacked[:, 1:] - stacked[:, :1], aim - stacked[:, 0], rcond=None)[0]
+            part = np.concatenate([[1.0 - rest.sum()], rest])
+        else:
+            part = np.linalg.lstsq(stacked, aim, rcond=None)[0]
+        code = np.zeros(n)
+        code[support] = part
+        if part.min() >= 0 and objective(atoms, query, code, alpha) < best_value:
+            best, best_value = code, objective(atoms, query, code, alpha)
+    return best
+
+
+def _by_quadprog(atoms, query, alpha, constraint):
+    # A multiple of the identity makes H definite; it moves the optimum by less than the tests resolve.
     n = len(atoms)
-    # Distances to the query instead of products: the same problem on the simplex, better scaled. The added
-    # multiple of the identity makes H definite; it moves the optimum by less than the tests resolve.
-    apart = atoms - query
-    gram = apart @ apart.T
-    size = max(np.trace(gram) / n, 1e-300)
-    hessian = gram / size + (alpha / size + 1e-12) * np.eye(n)
-    equality = np.ones((n, 1))
-    constraints = np.hstack([equality, np.eye(n)])
-    bounds = np.concatenate([[1.0], np.zeros(n)])
-    code = quadprog.solve_qp(hessian, np.zeros(n), constraints, bounds, meq=1)[0]
-    code = np.maximum(code, 0.0)
-    return code / code.sum()
+    if constraint == "simplex":
+        apart = atoms - query  # the same problem on the simplex, better scaled
+        gram, linear, sums = apart @ apart.T, np.zeros(n), np.ones((n, 1))
+    else:
+        gram, linear, sums = atoms @ atoms.T, atoms @ query, np.empty((n, 0))
+    size = max(np.trace(gram) / n, np.abs(linear).max(initial=0.0), alpha) or 1.0
+    hessian = gram / size + (alpha / size + 1e-13) * np.eye(n)
+    bounds = np.concatenate([np.ones(sums.shape[1]), np.zeros(n)])
+    constraints = np.hstack([sums, np.eye(n)])
+    code = np.maximum(
+        quadprog.solve_qp(hessian, linear / size, constraints, bounds, meq=sums.shape[1])[0], 0.0
+    )
+    return code / code.sum() if constraint == "simplex" else code

@@ -78,9 +78,7 @@ class ACRClassifier(CRCClassifier):
     quadratic, constraint = "ridge", "affine"
 
     def __init__(self, *, alpha=1e-3, solver="exact", rule="res", normalize=True, temperature=0.1):
-        super().__init__(
-            alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature
-        )
+        super().__init__(alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature)
 
 
 class ANCRClassifier(BaseRepresentationClassifier):
@@ -103,12 +101,13 @@ class ANCRClassifier(BaseRepresentationClassifier):
         How the code is found.
     rule : {"res", "reg", "pro"}, default="res"
         How the code becomes a decision.
-    rho : float, default=0.1
+    rho : float, default=1.0
         ADMM's penalty ρ.
     max_iter : int or None, default=None
         ADMM's iterations. Given without ``tol`` the count is fixed on purpose and nothing warns.
     tol : float or None, default=None
-        ADMM's tolerance; unmet, it is reported by a `ConvergenceWarning`.
+        Exact: the relative gap to reach, by default 1e-8, in float32 1e-6. ADMM: its tolerance. Unmet, either is
+        reported by a `ConvergenceWarning`.
     code : {"z", "c"}, default="z"
         ADMM's iterate to classify with: z lies in the set, c only near it.
     normalize : bool, default=True
@@ -138,7 +137,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         alpha=1e-3,
         solver="exact",
         rule="res",
-        rho=0.1,
+        rho=1.0,
         max_iter=None,
         tol=None,
         code="z",
@@ -192,7 +191,7 @@ class NRCClassifier(BaseRepresentationClassifier):
         *,
         solver="exact",
         rule="res",
-        rho=0.1,
+        rho=1.0,
         max_iter=None,
         tol=None,
         code="z",

@@ -21,7 +21,17 @@ from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
 from ancr.solvers.solution import Problem, Solution, concatenate
 
-__all__ = ["ADMM", "SOLVERS", "ClosedForm", "Problem", "Solution", "concatenate", "make_solver", "solve", "solve_blocks"]
+__all__ = [
+    "ADMM",
+    "SOLVERS",
+    "ClosedForm",
+    "Problem",
+    "Solution",
+    "concatenate",
+    "make_solver",
+    "solve",
+    "solve_blocks",
+]
 
 SOLVERS = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 Solver = ClosedForm | ADMM | Exact
@@ -54,6 +64,10 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
     # On the free and affine sets the closed form is the exact solution.
     solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
     if problem.kind not in solver.accepts:
+        if problem.kind == "l1 affine":
+            raise ValueError(
+                "quadratic='l1' goes with constraint in ['free', 'nonnegative', 'simplex'], not 'affine'"
+            )
         able = [known for known, other in SOLVERS.items() if problem.kind in other.accepts]
         wanted = f"constraint={problem.constraint.name!r}"
         wanted += " and quadratic='l1'" if problem.kind == "l1" else ""
@@ -95,7 +109,7 @@ def solve(
     solver: str = "exact",
     quadratic: str = "ridge",
     labels: Any = None,
-    rho: float = 0.1,
+    rho: float = 1.0,
     max_iter: int | None = None,
     tol: float | None = None,
     code: str = "z",

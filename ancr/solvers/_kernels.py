@@ -16,36 +16,43 @@ _LEAF = {"cache": True, "nogil": True, "fastmath": {"nnan", "reassoc", "contract
 FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
 # A pivot below this share of the diagonal means that the atom depends on those in use.
 _DEPENDENT = 1e-13
+# Atoms whose hardest pull is noted together.
+_RUN = 64
 
-# The problem. ``matrix`` is H without the ridge, or empty where it would not fit; then entries come from ``atoms``,
+# The problem. ``matrix`` is H without the ridge, ``pricing`` the same in single precision, which nearly halves the
+# time of a look at all atoms. Both are empty where they would not fit; then entries come from ``atoms``,
 # weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on
-# the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``shift`` is the
-# ℓ1 weight; ``signed`` lets codes be negative.
-Form = namedtuple("Form", "matrix atoms weights labels ridge kappa shift on_simplex signed")
+# the simplex, where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are
+# √H_jj, ``longest`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
+Form = namedtuple(
+    "Form", "matrix pricing atoms weights labels lengths longest ridge kappa shift on_simplex signed tol"
+)
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
 Desk = namedtuple(
-    "Desk", "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull scratch"
+    "Desk",
+    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch",
 )
 
 
 @njit(**_LEAF)
 def make_desk(room, n_atoms):
-    """Scratch for supports of up to ``room`` atoms."""
+    """Scratch for supports of up to ``room`` atoms; `_price` reads up to four more, with weight zero."""
     return Desk(
-        np.empty(room, np.int64),
+        np.empty(room + 4, np.int64),
+        np.empty(room + 4),
+        np.empty(room + 4),
+        np.empty(room),
+        np.empty((room + 1, room)),
         np.empty(room),
         np.empty(room),
-        np.empty(room),
-        np.empty((room, room)),
-        np.empty(room),
-        np.empty(room),
-        np.empty(room, np.bool_),
+        np.empty(room + 1, np.bool_),
         np.empty(room, np.int64),
         np.empty(room),
         np.empty(room),
         np.empty(n_atoms),
+        np.empty((n_atoms + _RUN - 1) // _RUN),
         np.empty(n_atoms),
     )
 
@@ -90,9 +97,10 @@ def _extend(form, linear, desk, factored, size):
 
 @njit(**_LEAF)
 def _minimise(form, desk, size):
-    """Put the minimiser on the support, free of sign, into ``target``; return (ν, objective).
+    """Put the minimiser on the support, free of sign, into ``target``; return (limit, objective).
 
-    Hc = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex.
+    (H + κ)c = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex. The
+    limit is how hard the atoms in use pull, and so how hard any atom may: b − Hc = κ − ν on the support.
     """
     cross, square = 0.0, 0.0
     for i in range(size):
@@ -110,7 +118,7 @@ def _minimise(form, desk, size):
         last = desk.target[i]
         for k in range(i):
             desk.target[k] -= last * row[k]
-    return nu, value
+    return form.kappa - nu, value
 
 
 @njit(**_LEAF)
@@ -130,167 +138,282 @@ def _drop(desk, size):
 def _exchange(form, linear, desk, factored, size):
     """Solve on the support and drop what turns negative, all at once, until nothing does.
 
-    Rows of the factor before the first change stay as they are. Return (size, ν, objective).
+    Rows of the factor before the first change stay as they are. Return (size, limit, objective).
     """
     while True:
         size = _extend(form, linear, desk, factored, size)
-        nu, value = _minimise(form, desk, size)
+        limit, value = _minimise(form, desk, size)
         for i in range(size):
             desk.keep[i] = desk.target[i] > 0.0
             desk.code[i] = desk.target[i]
         left, factored = _drop(desk, size)
         if left == size:
-            return size, nu, value
+            return size, limit, value
         size = left
+
+
+@njit(**_LEAF)
+def _swap_in(desk, size, newcomer, sign):
+    """Trade a newcomer that depends on the support for the first atom that the trade empties.
+
+    x_new = Σ a_i x_i, so c_new = τ, c_i − τ·a_i represents the same point. Only the ℓ1 problem asks for it: there
+    such an atom can be cheaper. Return the position that it empties, −1 if there is none.
+    """
+    a = desk.target
+    for i in range(size):
+        a[i] = desk.factor[size, i]  # L⁻¹·H_new, left there by `_extend`
+    for i in range(size - 1, -1, -1):
+        a[i] /= desk.factor[i, i]
+        for k in range(i):
+            a[k] -= a[i] * desk.factor[i, k]
+    step, blocking = np.inf, -1
+    for i in range(size):
+        if a[i] > 1e-12 and desk.code[i] < step * a[i]:
+            step, blocking = desk.code[i] / a[i], i
+    if blocking >= 0:
+        for i in range(size):
+            desk.code[i] = max(desk.code[i] - step * a[i], 0.0)
+            desk.keep[i] = i != blocking
+        desk.keep[size] = True
+        desk.support[size], desk.sign[size], desk.code[size] = newcomer, sign, step
+    return blocking
 
 
 @njit(**_LEAF)
 def _careful_step(form, linear, desk, size):
     """Take in the one atom at ``size − 1`` and go to the minimiser, stopping at every bound on the way.
 
-    The textbook active-set step: the objective never rises. Return (size, ν, objective, whether it moved).
+    The textbook active-set step: the objective never rises. Return (size, limit, objective, whether it moved).
     """
-    newcomer = desk.support[size - 1]
+    newcomer, sign = desk.support[size - 1], desk.sign[size - 1]
     factored = 0
     while True:
         before = size
         size = _extend(form, linear, desk, factored, size)
-        nu, value = _minimise(form, desk, size)
+        limit, value = _minimise(form, desk, size)
+        if size < before:
+            if size != before - 1 or _swap_in(desk, size, newcomer, sign) < 0:
+                return size, limit, value, False
+            size, factored = _drop(desk, before)
+            continue
         step, blocking = 1.0, -1
         for i in range(size):
             if desk.target[i] <= 0.0:
                 share = desk.code[i] / (desk.code[i] - desk.target[i]) if desk.code[i] > 0.0 else 0.0
                 if share <= step:
                     step, blocking = share, i
-        stuck = size < before or (blocking >= 0 and desk.support[blocking] == newcomer)
         for i in range(size):
             desk.code[i] += step * (desk.target[i] - desk.code[i])
             desk.keep[i] = i != blocking
-        if blocking < 0 or stuck:
-            return size, nu, value, not stuck
+        if blocking < 0 or desk.support[blocking] == newcomer:
+            return size, limit, value, blocking < 0
         size, factored = _drop(desk, size)
+
+
+@njit(**_LEAF)
+def _polish(form, linear, desk, size, limit):
+    """Iterative refinement on the support: takes code and limit from the factor's accuracy to the data's."""
+    misfit = desk.target
+    for _ in range(2):
+        missing, level = 1.0, 0.0
+        for i in range(size):
+            atom, sign = desk.support[i], desk.sign[i]
+            pull = sign * linear[atom] - form.ridge * desk.code[i]
+            for j in range(size):
+                pull -= desk.code[j] * sign * desk.sign[j] * _entry(form, atom, desk.support[j])
+            misfit[i] = pull
+            missing -= desk.code[i]
+            level += desk.code[i] * pull
+        limit = level / (1.0 - missing) if form.on_simplex else form.shift
+        cross, square = 0.0, 0.0
+        for i in range(size):  # L⁻¹·misfit
+            row = desk.factor[i]
+            misfit[i] -= limit
+            for k in range(i):
+                misfit[i] -= row[k] * misfit[k]
+            misfit[i] /= row[i]
+            cross += misfit[i] * desk.ones[i]
+            square += desk.ones[i] * desk.ones[i]
+        change = (missing - cross) / square if form.on_simplex else 0.0
+        for i in range(size - 1, -1, -1):  # L⁻ᵀ
+            row = desk.factor[i]
+            misfit[i] = (misfit[i] + change * desk.ones[i]) / row[i]
+            for k in range(i):
+                misfit[k] -= misfit[i] * row[k]
+        for i in range(size):
+            desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
+    return limit
 
 
 @njit(**_LEAF)
 def _keep_copy(desk, size):
     for i in range(size):
-        desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i] = desk.support[i], desk.sign[i], desk.code[i]
+        desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i] = (
+            desk.support[i],
+            desk.sign[i],
+            desk.code[i],
+        )
 
 
 @njit(**_LEAF)
 def _restore_copy(desk, size):
     for i in range(size):
-        desk.support[i], desk.sign[i], desk.code[i] = desk.kept_support[i], desk.kept_sign[i], desk.kept_code[i]
-
-
-@njit(**_LEAF)
-def start(form, linear, desk):
-    """Atoms to begin with, those the ridge alone would use: b above the simplex threshold of radius λ + max b/4.
-
-    Return their number, or −1 where there is no room for them.
-    """
-    n = linear.size
-    largest = 0.0
-    for j in range(n):
-        value = abs(linear[j]) if form.signed else linear[j]
-        desk.pull[j] = value
-        largest = max(largest, value)
-    if not form.on_simplex and largest <= form.shift:
-        return 0
-    threshold = simplex_threshold(desk.pull, form.ridge + abs(largest) / 4.0 + 1e-300, desk.scratch)
-    threshold = threshold if form.on_simplex else max(threshold, form.shift)
-    best, size = 0, 0
-    for j in range(n):
-        best = j if desk.pull[j] > desk.pull[best] else best
-        if desk.pull[j] > threshold:
-            if size == desk.support.size:
-                return -1
-            desk.support[size], desk.sign[size] = j, 1.0 if linear[j] > 0 or not form.signed else -1.0
-            size += 1
-    if size == 0:
-        desk.support[0], desk.sign[0], size = best, 1.0 if linear[best] > 0 or not form.signed else -1.0, 1
-    return size
+        desk.support[i], desk.sign[i], desk.code[i] = (
+            desk.kept_support[i],
+            desk.kept_sign[i],
+            desk.kept_code[i],
+        )
 
 
 @njit(**_LEAF)
 def _price(matrix, linear, desk, size):
-    """Pull of all atoms through ``size`` rows of the matrix, four at a time."""
+    """Pull of all atoms, less the ridge, through ``size`` rows of the matrix: four at a time, from b down."""
     pull, n = desk.pull, linear.size
-    for j in range(n):
-        pull[j] = linear[j]
-    for i in range(0, size, 4):
-        a0, a1, a2, a3 = i, min(i + 1, size - 1), min(i + 2, size - 1), min(i + 3, size - 1)
-        c0 = desk.sign[a0] * desk.code[a0]
-        c1 = desk.sign[a1] * desk.code[a1] if i + 1 < size else 0.0
-        c2 = desk.sign[a2] * desk.code[a2] if i + 2 < size else 0.0
-        c3 = desk.sign[a3] * desk.code[a3] if i + 3 < size else 0.0
-        r0, r1 = matrix[desk.support[a0]], matrix[desk.support[a1]]
-        r2, r3 = matrix[desk.support[a2]], matrix[desk.support[a3]]
-        for j in range(n):
-            pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
+    desk.code[size : size + 4], desk.sign[size : size + 4], desk.support[size : size + 4] = 0.0, 0.0, 0
+    for i in range(0, max(size, 1), 4):
+        c0, c1 = desk.sign[i] * desk.code[i], desk.sign[i + 1] * desk.code[i + 1]
+        c2, c3 = desk.sign[i + 2] * desk.code[i + 2], desk.sign[i + 3] * desk.code[i + 3]
+        r0, r1 = matrix[desk.support[i]], matrix[desk.support[i + 1]]
+        r2, r3 = matrix[desk.support[i + 2]], matrix[desk.support[i + 3]]
+        if i == 0:
+            for j in range(n):
+                pull[j] = linear[j] - (c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j])
+        else:
+            for j in range(n):
+                pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
 
 
 @njit(**_LEAF)
-def _largest_excess(form, desk, size, nu):
-    """The hardest pull beyond what the optimum allows, over all atoms outside the support."""
-    pull = desk.pull
+def _largest_excess(form, desk, size, limit):
+    """The hardest pull beyond the limit, over all atoms outside the support.
+
+    Leaves the hardest pull of every run of ``_RUN`` atoms in ``desk.hardest``, for `_admit` to skip most runs.
+    """
+    pull, n = desk.pull, desk.pull.size
     for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
         pull[desk.support[i]] = 0.0 if form.signed else -np.inf
-    limit = form.shift if form.signed else form.kappa - nu
     excess = -np.inf
-    for j in range(pull.size):
-        excess = max(excess, (abs(pull[j]) if form.signed else pull[j]) - limit)
+    for run in range(desk.hardest.size):
+        hardest = -np.inf
+        for j in range(run * _RUN, min((run + 1) * _RUN, n)):
+            hardest = max(hardest, abs(pull[j]) if form.signed else pull[j])
+        desk.hardest[run] = hardest
+        excess = max(excess, hardest - limit)
     return excess
 
 
 @njit(**_LEAF)
-def _admit(form, desk, size, nu, excess, share, most):
-    """Append the atoms whose excess is at least ``share`` of the largest; return the new size, −1 for no room."""
-    pull, n = desk.pull, desk.pull.size
-    limit = form.shift if form.signed else form.kappa - nu
-    count = most + 1
-    while count > most and share < 1.0:  # too many: ask for more of each
-        count = 0
-        for j in range(n):
-            count += (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess
-        share = 0.5 * (1.0 + share) if count > most else share
-    for j in range(n):
-        if (abs(pull[j]) if form.signed else pull[j]) - limit >= share * excess:
-            if size == desk.support.size:
-                return -1
-            desk.support[size], desk.code[size] = j, 0.0
-            desk.sign[size] = -1.0 if form.signed and pull[j] < 0 else 1.0
-            size += 1
-            if share >= 1.0 - 1e-9:
-                break
-    return size
+def _settle(form, linear, desk, size, limit, excess):
+    """Where rounding to single precision could hide an excess, or invent one, redo those pulls in double."""
+    if form.pricing.itemsize == form.matrix.itemsize:
+        return excess
+    span = 0.0
+    for i in range(size):
+        span += desk.code[i] * form.lengths[desk.support[i]]
+    band = 1.2e-7 * span * form.longest
+    if excess > 8.0 * band:
+        return excess
+    pull, excess = desk.pull, -np.inf
+    for run in range(desk.hardest.size):
+        if desk.hardest[run] - limit > -band:
+            desk.hardest[run] = -np.inf
+            for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
+                if (abs(pull[j]) if form.signed else pull[j]) - limit > -band:
+                    pull[j] = linear[j]
+                    for i in range(size):
+                        pull[j] -= desk.sign[i] * desk.code[i] * _entry(form, j, desk.support[i])
+                desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
+            excess = max(excess, desk.hardest[run] - limit)
+    return excess
 
 
 @njit(**_LEAF)
-def _improve(form, linear, desk, size, nu, value, excess, careful):
+def _allowance(form, largest, desk, size, square):
+    """Excess that can be left: a hundredth of what the tolerance on the gap allows, never below rounding.
+
+    The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖², ``largest`` max |b|.
+    """
+    total, span = 0.0, 0.0
+    for i in range(size):
+        total += desk.code[i]
+        span += desk.code[i] * form.lengths[desk.support[i]]
+    span += 1.2e-4 * form.longest if form.on_simplex else 0.0
+    rounding = 32.0 * 2.2e-16 * (largest + span * form.longest) + 4.0 * 2.2e-16 * form.kappa
+    wanted = (square + span * span) / total if total > 0.0 else largest
+    return max(0.01 * form.tol * wanted, rounding)
+
+
+@njit(**_LEAF)
+def _admit(form, desk, size, limit, excess, share, most):
+    """Append up to ``most`` atoms whose excess is at least ``share`` of the largest, the hardest pulls first.
+
+    Return the new size, −1 for no room.
+    """
+    pull, found, count = desk.pull, desk.scratch, 0
+    least = share * excess
+    for run in range(desk.hardest.size):
+        if desk.hardest[run] - limit >= least:
+            for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
+                found[count] = j  # branchless: written always, counted only when above
+                count += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+    while count > most:
+        # Too many: ask for more of each. Ties at the very top are cut off where they stand.
+        share = 0.5 * (1.0 + share)
+        least, above = share * excess, 0
+        for i in range(count):
+            j = int(found[i])
+            found[above] = j
+            above += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+        count = min(above, most) if share > 1.0 - 1e-6 else above
+    if size + count > desk.target.size:
+        return -1
+    for i in range(count):
+        j = int(found[i])
+        desk.support[size + i], desk.code[size + i] = j, 0.0
+        desk.sign[size + i] = -1.0 if form.signed and pull[j] < 0 else 1.0
+    return size + count
+
+
+@njit(**_LEAF)
+def start(form, linear, desk):
+    """Atoms to begin with, about those the ridge alone would use: b above a simplex threshold of radius λ + max b/8.0.
+
+    The threshold is that of the hardest pull of every run. Return the number of atoms, −1 for no room.
+    """
+    desk.pull[:] = linear
+    largest = _largest_excess(form, desk, 0, 0.0)
+    if not form.on_simplex and largest <= form.shift:
+        return 0
+    threshold = simplex_threshold(desk.hardest, form.ridge + abs(largest) / 8.0 + 1e-300, desk.scratch)
+    threshold = min(threshold if form.on_simplex else max(threshold, form.shift), largest)
+    return _admit(form, desk, 0, threshold, 0.0, 0.0, desk.target.size + 1)
+
+
+@njit(**_LEAF)
+def _improve(form, linear, desk, size, limit, value, excess, careful):
     """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
 
-    Return (size, ν, objective, careful from now on, whether it moved); size −1 for no room.
+    Return (size, limit, objective, careful from now on, whether it moved); size −1 for no room.
     """
     if not careful:
         _keep_copy(desk, size)
-        before, size = size, _admit(form, desk, size, nu, excess, 0.1, max(16, size))
+        before, size = size, _admit(form, desk, size, limit, excess, 0.1, max(16, size))
         if size < 0:
-            return size, nu, value, careful, True
-        size, new_nu, new_value = _exchange(form, linear, desk, before, size)
+            return size, limit, value, careful, True
+        size, new_limit, new_value = _exchange(form, linear, desk, before, size)
         if new_value < value:
-            return size, new_nu, new_value, False, True
+            return size, new_limit, new_value, False, True
         size = before
         _restore_copy(desk, size)
-    size = _admit(form, desk, size, nu, excess, 1.0, 1)
+    size = _admit(form, desk, size, limit, excess, 1.0, 1)
     if size < 0:
-        return size, nu, value, True, True
-    size, nu, new_value, moved = _careful_step(form, linear, desk, size)
-    return size, nu, new_value, not new_value < value, moved
+        return size, limit, value, True, True
+    size, limit, new_value, moved = _careful_step(form, linear, desk, size)
+    return size, limit, new_value, not new_value < value, moved
 
 
 @njit(**_LEAF)
-def solve_with_matrix(form, linear, todo, tolerance, max_rounds, support, code, found):
+def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, found):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
     ``found[q]`` receives (size, status, rounds, excess) of query q, ``support[q]`` and ``code[q]`` its signed code.
@@ -298,20 +421,35 @@ def solve_with_matrix(form, linear, todo, tolerance, max_rounds, support, code, 
     desk = make_desk(support.shape[1], linear.shape[1])
     for q in todo:
         b = linear[q]
-        size, nu, value, rounds, excess, careful, moved = start(form, b, desk), 0.0, 0.0, 0, np.inf, False, True
+        largest = np.abs(b).max()
+        size, limit, value, rounds, excess, careful, moved = (
+            start(form, b, desk),
+            0.0,
+            0.0,
+            0,
+            np.inf,
+            False,
+            True,
+        )
         status = NEEDS_ROOM if size < 0 else UNFINISHED
         if size >= 0:
-            size, nu, value = _exchange(form, b, desk, 0, size)
+            size, limit, value = _exchange(form, b, desk, 0, size)
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
-            _price(form.matrix, b, desk, size)
-            excess = _largest_excess(form, desk, size, nu)
-            if excess <= tolerance[q]:
+            if careful:  # close to the end, where the factor's accuracy may be all that is missing
+                limit = _polish(form, b, desk, size, limit)
+            _price(form.pricing, b, desk, size)
+            excess = _largest_excess(form, desk, size, limit)
+            excess = _settle(form, b, desk, size, limit, excess)
+            if excess <= _allowance(form, largest, desk, size, squares[q]):
                 status = FINISHED
+                _polish(form, b, desk, size, limit)
             elif not moved:
                 break
             else:
-                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                size, limit, value, careful, moved = _improve(
+                    form, b, desk, size, limit, value, excess, careful
+                )
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
         found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds, excess
         _store(desk, size, support[q], code[q])
@@ -327,7 +465,7 @@ def _store(desk, size, support, code):
 
 
 @njit(**_LEAF)
-def _refine(form, query, desk, size, nu, band):
+def _refine(form, query, desk, size, limit, band):
     """Compute pulls within ``band`` of the limit again in double precision, from the atoms."""
     atoms, pull = form.atoms, desk.pull
     residual = np.empty(query.size)
@@ -337,7 +475,6 @@ def _refine(form, query, desk, size, nu, band):
         weight = form.weights[0] * desk.sign[i] * desk.code[i]
         for k in range(query.size):
             residual[k] -= weight * atoms[desk.support[i], k]
-    limit = form.shift if form.signed else form.kappa - nu
     for j in range(pull.size):
         if abs((abs(pull[j]) if form.signed else pull[j]) - limit) <= band:
             total = 0.0
@@ -348,7 +485,7 @@ def _refine(form, query, desk, size, nu, band):
 
 @njit(**_LEAF)
 def advance_without_matrix(
-    form, queries, linear, pull, todo, tolerance, band, max_rounds, support, code, found
+    form, queries, linear, squares, pull, todo, band, max_rounds, support, code, found
 ):
     """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``.
 
@@ -369,15 +506,19 @@ def advance_without_matrix(
                 desk.support[i], desk.sign[i] = support[q, i], -1.0 if code[q, i] < 0.0 else 1.0
                 desk.code[i] = abs(code[q, i])
             size = _extend(form, b, desk, 0, size)
-            nu, value = _minimise(form, desk, size)
+            limit, value = _minimise(form, desk, size)
+            limit = _polish(form, b, desk, size, limit)
             desk.pull[:] = pull[row]
             if band[q] > 0.0:
-                _refine(form, queries[row], desk, size, nu, band[q])
-            excess = _largest_excess(form, desk, size, nu)
-            status = FINISHED if excess <= tolerance[q] else UNFINISHED
+                _refine(form, queries[row], desk, size, limit, band[q])
+            excess = _largest_excess(form, desk, size, limit)
+            allowed = _allowance(form, np.abs(b).max(), desk, size, squares[q])
+            status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 careful = found[q, 4] > 0.0
-                size, nu, value, careful, moved = _improve(form, b, desk, size, nu, value, excess, careful)
+                size, limit, value, careful, moved = _improve(
+                    form, b, desk, size, limit, value, excess, careful
+                )
                 found[q, 4] = careful
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
                 rounds = rounds if moved else max_rounds

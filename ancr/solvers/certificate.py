@@ -40,7 +40,7 @@ def relative_gap(problem: Problem) -> Callable[[np.ndarray, Any], np.ndarray]:
     def gap(queries: np.ndarray, codes: Any) -> np.ndarray:
         queries, codes = queries.astype(np.float64), codes.astype(np.float64)
         excess = bound(queries, codes, quadratic.pull(dictionary, queries, codes))
-        scale = quadratic.scale(dictionary, queries, codes)
+        scale = problem.scale(queries, codes)
         # A zero query over zero atoms has nothing to be wrong about.
         return np.maximum(excess, 0.0) / np.where(scale > 0.0, scale, 1.0)
 
@@ -59,8 +59,17 @@ def _row_dots(dense: np.ndarray, codes: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", dense, codes)
 
 
+def _hardest_pull(problem: Problem, queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+    """max p, less what rounding alone can make of it: the bound is for data equal to ours to the last digit."""
+    rounding = 16.0 * np.finfo(float).eps * np.sqrt(problem.scale(queries, codes))
+    lengths = np.sqrt(problem.quadratic.diagonal(problem.dictionary))
+    return (pull - rounding[:, None] * lengths).max(axis=1)
+
+
 def _simplex_bound(problem: Problem) -> Bound:
-    return lambda queries, codes, pull: 2.0 * (pull.max(axis=1) - _row_dots(pull, codes))
+    return lambda queries, codes, pull: (
+        2.0 * (_hardest_pull(problem, queries, codes, pull) - _row_dots(pull, codes))
+    )
 
 
 def _orthant_bound(problem: Problem) -> Bound:
@@ -69,11 +78,13 @@ def _orthant_bound(problem: Problem) -> Bound:
 
     def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
         bounds = [quadratic.excess(dictionary, queries, codes)]
+        excess = _hardest_pull(problem, queries, codes, pull)
+        loose = -2.0 * _row_dots(pull, codes)
         if lift is not None:
-            excess = np.maximum(pull.max(axis=1), 0.0)
-            bounds.append(
-                -2.0 * _row_dots(pull, codes) + 2.0 * excess * (codes @ lift) + excess**2 * lift_square
-            )
+            excess = np.maximum(excess, 0.0)
+            bounds.append(loose + 2.0 * excess * (codes @ lift) + excess**2 * lift_square)
+        else:
+            bounds.append(np.where(excess <= 0.0, loose, np.inf))
         if quadratic.ridge:
             dense = codes.toarray() if sparse.issparse(codes) else codes
             step = np.maximum(pull / quadratic.ridge, -dense)
@@ -88,13 +99,21 @@ def _interior_point(problem: Problem) -> tuple[np.ndarray | None, float]:
     from ancr.solvers.exact import Exact
 
     dictionary, quadratic = problem.dictionary, problem.quadratic
-    origin = np.zeros((1, dictionary.n_features))
-    hull = Exact(replace(problem, constraint=SETS["simplex"])).solve(origin).codes
-    image = -quadratic.pull(dictionary, origin, hull)[0]  # H·p, since b = 0
-    least, norm = float(image.min()), float((hull @ image)[0])
-    if least <= 1e-12 * quadratic.scale(dictionary, origin, hull)[0]:
+    # An all-zero atom pulls at nothing, ever; it would put the origin into the hull.
+    present = quadratic.diagonal(dictionary) > 0.0
+    if not present.any():
         return None, 0.0
-    return image / least, norm / least**2
+    origin = np.zeros((1, dictionary.n_features))
+    sub = Dictionary.build(dictionary.atoms[present], dictionary.labels[present], normalize=False)
+    hull_problem = Problem(sub, replace(quadratic, absolute=0.0), SETS["simplex"])
+    hull = Exact(hull_problem).solve(origin).codes
+    image = -quadratic.pull(sub, origin, hull)[0]  # H·p, since b = 0
+    least, norm = float(image.min()), float((hull @ image)[0])
+    if least <= 1e-12 * hull_problem.scale(origin, hull)[0]:
+        return None, 0.0
+    lift = np.zeros(dictionary.n_atoms)
+    lift[present] = image / least
+    return lift, norm / least**2
 
 
 def _unconstrained_bound(problem: Problem) -> Bound:

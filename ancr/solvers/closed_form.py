@@ -39,7 +39,9 @@ class ClosedForm:
             aim = quadratic.target / quadratic.gram
             mean = atoms.mean(axis=0)
             self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
-            self._operator = ridge_operator(atoms - mean, quadratic)
+            operator = ridge_operator(atoms - mean, quadratic)
+            # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
+            self._operator = operator - operator.mean(axis=1, keepdims=True)
         else:
             self._operator = ridge_operator(atoms, quadratic)
 

@@ -51,21 +51,25 @@ class Exact:
         self.keeps_matrix = dictionary.n_atoms**2 * dictionary.dtype.itemsize <= gram_budget
         # Products in single precision leave pulls too coarse for the certificate: those near the limit are redone.
         self.refines = single and not self.keeps_matrix and not quadratic.blocks
-        # How large an entry of H can be; on the simplex it sets the scale of the pulls.
-        largest = float(np.einsum("ij,ij->i", dictionary.atoms, dictionary.atoms).max())
-        self.reach = largest * (quadratic.gram + quadratic.blocks) + quadratic.ridge
         on_simplex = problem.constraint.name == "simplex"
+        diagonal = quadratic.diagonal(dictionary).astype(np.float64)
+        positive = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * diagonal.max()]
         nothing = np.empty((0, 0), dictionary.dtype)
+        matrix = self._matrix() if self.keeps_matrix else nothing
         self.form = Form(
-            matrix=self._matrix() if self.keeps_matrix else nothing,
+            matrix=matrix,
+            pricing=matrix.astype(np.float32, copy=False),
             atoms=nothing if self.keeps_matrix else dictionary.atoms,
             weights=np.array([quadratic.gram, quadratic.blocks], float),
             labels=dictionary.labels,
+            lengths=np.sqrt(diagonal),
+            longest=float(np.sqrt(diagonal.max())),
             ridge=float(quadratic.ridge),
-            kappa=self.reach if on_simplex else 0.0,
+            kappa=float(positive.min(initial=diagonal.max() or 1.0)) if on_simplex else 0.0,
             shift=0.0 if on_simplex else quadratic.absolute / 2.0,
             on_simplex=on_simplex,
             signed=problem.constraint.name == "free",
+            tol=self.tol,
         )
 
     def _matrix(self) -> np.ndarray:
@@ -104,12 +108,12 @@ class _Run:
         self._kernels, self.NEEDS_ROOM, self.FINISHED = _kernels, _kernels.NEEDS_ROOM, _kernels.FINISHED
         self.problem, self.form, self.queries = solver.problem, solver.form, queries
         self.linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
-        size = np.abs(self.linear).max(axis=1).astype(np.float64)
-        size = np.maximum(size, solver.reach if self.form.on_simplex else 0.0)
-        # Half the gap is the largest excess of a pull; a hundredth of the tolerance leaves room for rounding.
-        self.tolerance = 0.01 * solver.tol * size
+        quadratic = self.problem.quadratic
+        self.squares = (
+            quadratic.target**2 / quadratic.gram * np.einsum("ij,ij->i", queries, queries, dtype=float)
+        )
         # What a product of n-vectors in single precision can be off by.
-        self.band = (1e-4 if solver.refines else 0.0) * size
+        self.band = (1e-4 if solver.refines else 0.0) * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         # size, status, rounds, largest excess, whether only careful steps are left
         self.found = np.zeros((len(queries), 5))
@@ -123,7 +127,7 @@ class _Run:
     def with_matrix(self, todo: np.ndarray) -> None:
         """Take every query to the end, pricing through rows of H."""
         self._kernels.solve_with_matrix(
-            self.form, self.linear, todo, self.tolerance, self.max_rounds, self.support, self.code, self.found
+            self.form, self.linear, self.squares, todo, self.max_rounds, self.support, self.code, self.found
         )
 
     def without_matrix(self, todo: np.ndarray) -> None:
@@ -132,8 +136,8 @@ class _Run:
         pull = self.linear[todo]
         while len(todo):
             self._kernels.advance_without_matrix(
-                self.form, self.problem.quadratic.target * self.queries[todo], self.linear[todo], pull, todo,
-                self.tolerance, self.band, self.max_rounds, self.support, self.code, self.found,
+                self.form, self.problem.quadratic.target * self.queries[todo], self.linear[todo], self.squares,
+                pull, todo, self.band, self.max_rounds, self.support, self.code, self.found,
             )  # fmt: skip
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
             todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]

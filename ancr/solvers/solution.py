@@ -27,8 +27,22 @@ class Problem:
     @property
     def kind(self) -> str:
         """The set, or ``"l1"`` where an ℓ1 term makes it matter: what a solver must be able to handle."""
-        penalised = self.quadratic.absolute and self.constraint.name != "simplex"
-        return "l1" if penalised else self.constraint.name
+        name = self.constraint.name
+        if not self.quadratic.absolute or name == "simplex":  # where Σ|c| = 1 anyway
+            return name
+        return "l1 affine" if name == "affine" else "l1"
+
+    def scale(self, queries: np.ndarray, codes: Any) -> np.ndarray:
+        """Size of the terms of each query's objective, to which a gap is compared.
+
+        ‖y‖² + (Σ|c_j|·√H_jj)², an upper bound of every term. On the simplex, where a code cannot shrink with its
+        query, √ε times the longest atom's square counts too: rounding hides what is smaller.
+        """
+        quadratic, lengths = self.quadratic, np.sqrt(self.quadratic.diagonal(self.dictionary))
+        span = abs(codes) @ lengths
+        if self.constraint.name == "simplex":
+            span = span + np.finfo(float).eps ** 0.25 * lengths.max()
+        return quadratic.target**2 / quadratic.gram * (queries**2).sum(axis=1) + span**2
 
 
 @dataclass(frozen=True)
@@ -37,8 +51,8 @@ class Solution:
 
     Attributes
     ----------
-    codes : ndarray or CSR array of shape (n_queries, n_atoms)
-        One code a row, columns in the order of the atoms given.
+    sorted_codes : ndarray or CSR array of shape (n_queries, n_atoms)
+        One code a row, columns as the dictionary sorts its atoms; `codes` has them in the order given.
     n_iter : ndarray of shape (n_queries,)
         Iterations spent on each query.
     converged : ndarray of bool of shape (n_queries,)
@@ -47,17 +61,24 @@ class Solution:
         Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
     """
 
-    codes: Any
+    sorted_codes: Any
     n_iter: np.ndarray
     converged: np.ndarray
     problem: Problem
     queries: np.ndarray
     history: np.ndarray | None = None
 
+    @cached_property
+    def codes(self) -> Any:
+        """One code a row, columns in the order of the atoms given; CSR where the set makes codes sparse."""
+        return self.problem.dictionary.in_given_order(self.sorted_codes)
+
     def _by_block(self, function: Callable[[np.ndarray, Any], np.ndarray]) -> np.ndarray:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8
         parts = map_blocks(
-            lambda block: function(self.queries[block], self.codes[block]), len(self.queries), row_bytes
+            lambda block: function(self.queries[block], self.sorted_codes[block]),
+            len(self.queries),
+            row_bytes,
         )
         return np.concatenate(parts)
 
@@ -70,7 +91,7 @@ class Solution:
     @cached_property
     def violation(self) -> np.ndarray:
         """How far each code lies outside its set, in the largest violated constraint."""
-        return self.problem.constraint.violation(self.codes)
+        return self.problem.constraint.violation(self.sorted_codes)
 
     @cached_property
     def gap(self) -> np.ndarray:
@@ -93,9 +114,9 @@ def concatenate(parts: Sequence[Solution]) -> Solution:
     first = parts[0]
     if len(parts) == 1:
         return first
-    stack = sparse.vstack if sparse.issparse(first.codes) else np.concatenate
+    stack = sparse.vstack if sparse.issparse(first.sorted_codes) else np.concatenate
     return Solution(
-        codes=stack([part.codes for part in parts]),
+        sorted_codes=stack([part.sorted_codes for part in parts]),
         n_iter=np.concatenate([part.n_iter for part in parts]),
         converged=np.concatenate([part.converged for part in parts]),
         problem=first.problem,

@@ -42,7 +42,7 @@ def check(atoms, queries, alpha, constraint, **options):
     code = solution.codes.toarray()[0]
     best = best_objective(atoms, queries[0], alpha, constraint)
     reached = objective(atoms, queries[0], code, alpha)
-    scale = solution.problem.quadratic.scale(solution.problem.dictionary, queries, solution.codes)[0]
+    scale = solution.problem.scale(queries, solution.codes)[0]
     assert np.all(code >= 0)
     if constraint == "simplex":
         assert abs(code.sum() - 1) <= 1e-12
@@ -58,9 +58,7 @@ def check(atoms, queries, alpha, constraint, **options):
 @pytest.mark.parametrize("chunk", range(20))
 def test_generated_problems_agree_with_the_oracle(constraint, chunk):
     for seed in range(55 * chunk, 55 * (chunk + 1)):
-        solution = check(*generated(seed), constraint)
-        if constraint == "simplex":
-            assert solution.gap[0] <= 1e-8, seed
+        assert check(*generated(seed), constraint).gap[0] <= 1e-8, seed
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,7 +71,9 @@ def test_generated_problems_agree_with_the_oracle(constraint, chunk):
 )
 def test_integer_problems_with_ties(n, d, alpha, constraint, data):
     entries = st.integers(-2, 2)
-    atoms = np.array(data.draw(st.lists(st.lists(entries, min_size=d, max_size=d), min_size=n, max_size=n)), float)
+    atoms = np.array(
+        data.draw(st.lists(st.lists(entries, min_size=d, max_size=d), min_size=n, max_size=n)), float
+    )
     query = np.array(data.draw(st.lists(entries, min_size=d, max_size=d)), float)
     check(atoms, query[None], alpha, constraint)
 
@@ -101,7 +101,7 @@ def test_without_the_gram_matrix(constraint, dtype):
     assert abs(kept.codes - free.codes).max() < (1e-10 if double else 1e-3)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("alpha", [1.0, 100.0, 1000.0])
 @pytest.mark.parametrize("budget", [0, 2**30])
 def test_supports_larger_than_the_first_room(alpha, budget):
     rng = np.random.default_rng(1)
@@ -109,7 +109,7 @@ def test_supports_larger_than_the_first_room(alpha, budget):
     problem = solve(atoms, queries[:1], alpha=alpha).problem
     solution = Exact(problem, gram_budget=budget).solve(queries)
     assert solution.verify().all()
-    if alpha > 1:
+    if alpha == 1000.0:
         assert (np.diff(solution.codes.indptr) > 128).any()
 
 
@@ -127,7 +127,7 @@ def test_the_certificate_sees_a_bad_code():
     for constraint in ("simplex", "nonnegative"):
         rough = solve(atoms, queries, constraint=constraint, solver="admm", rho=0.1, max_iter=5)
         exact = solve(atoms, queries, constraint=constraint)
-        scale = rough.problem.quadratic.scale(rough.problem.dictionary, queries, rough.codes)
+        scale = rough.problem.scale(queries, rough.codes)
         truth = (rough.objective - exact.objective) / scale
         assert np.all(rough.gap >= truth - 1e-14)
         assert truth.max() > 1e-4

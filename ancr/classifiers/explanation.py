@@ -1,0 +1,70 @@
+"""Which training samples decided."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The training samples with the largest weights in one query's code, largest first.
+
+    Attributes
+    ----------
+    label : object
+        The class predicted.
+    indices : ndarray of int
+        Positions of the samples among those given to `fit`.
+    weights : ndarray
+        Their entries of the code.
+    labels : ndarray
+        Their classes.
+    shares : ndarray
+        How much of the query's norm each sample explains for its class: by how much the class residual
+        ‖y − X_i c_i‖ would grow without it, over ‖y‖.
+    """
+
+    label: object
+    indices: np.ndarray
+    weights: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+
+    def __str__(self):
+        lines = [f"{self.label}"]
+        for index, weight, label, share in zip(
+            self.indices, self.weights, self.labels, self.shares, strict=True
+        ):
+            lines.append(
+                f"  sample {index:>6}  class {label!s:<12}  weight {weight:+.4f}  share {share:+.1%}"
+            )
+        return "\n".join(lines)
+
+
+def explain_block(dictionary, queries, codes, predicted, top):
+    """One `Explanation` a query, for a block of queries."""
+    codes = sparse.csr_array(codes)
+    return [
+        _explain(dictionary, query, codes.indices[a:b], codes.data[a:b], label, top)
+        for query, a, b, label in zip(queries, codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
+    ]
+
+
+def _explain(dictionary, query, support, weights, label, top):
+    strongest = np.argsort(-np.abs(weights), kind="stable")[:top]
+    shares = np.empty(len(strongest))
+    norm = np.linalg.norm(query) or 1.0
+    for place, i in enumerate(strongest):
+        own = dictionary.labels[support] == dictionary.labels[support[i]]
+        misfit = query - weights[own] @ dictionary.atoms[support[own]]
+        without = misfit + weights[i] * dictionary.atoms[support[i]]
+        shares[place] = (np.linalg.norm(without) - np.linalg.norm(misfit)) / norm
+    chosen = support[strongest]
+    return Explanation(
+        label,
+        dictionary.order[chosen],
+        weights[strongest],
+        dictionary.classes[dictionary.labels[chosen]],
+        shares,
+    )

@@ -1,0 +1,1 @@
+"""Experiments: protocol × methods × data set → cells → tables."""

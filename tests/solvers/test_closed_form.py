@@ -1,0 +1,74 @@
+"""Free and affine codes against the normal equations, written out."""
+
+import numpy as np
+import pytest
+
+from ancr import solve
+from ancr.dictionary import Dictionary
+from ancr.quadratics import Quadratic
+from ancr.sets import SETS
+from ancr.solvers import ClosedForm, Problem
+
+
+def saddle_point(matrix, linear, affine):
+    """Solve the KKT system of min cᵀHc − 2bᵀc, with Σc = 1 if affine; of all solutions the one of least norm."""
+    n = len(matrix)
+    if not affine:
+        return np.linalg.lstsq(matrix, linear, rcond=None)[0]
+    system = np.block([[matrix, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    return np.linalg.lstsq(system, np.append(linear, 1.0), rcond=None)[0][:n]
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 1e-2, 10.0])
+def test_agrees_with_the_normal_equations(problem, constraint, alpha):
+    atoms, queries = problem
+    solution = solve(atoms, queries, alpha=alpha, constraint=constraint)
+    gram = atoms @ atoms.T + alpha * np.eye(len(atoms))
+    for query, code, value in zip(queries, solution.codes, solution.objective, strict=True):
+        expected = saddle_point(gram, atoms @ query, constraint == "affine")
+        best = np.sum((query - expected @ atoms) ** 2) + alpha * np.sum(expected**2)
+        assert value <= best + 1e-9 * max(1.0, best)
+        if alpha > 1e-3:
+            np.testing.assert_allclose(code, expected, atol=1e-9)
+    assert solution.violation.max() <= 1e-9
+    assert solution.converged.all()
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine"])
+def test_class_blocks(constraint):
+    rng = np.random.default_rng(0)
+    labels = np.sort(np.arange(24) % 4)
+    dictionary = Dictionary.build(rng.standard_normal((24, 10)), labels)
+    quadratic = Quadratic(ridge=0.05, gram=1.4, blocks=0.3, target=1.2)
+    matrix = 1.4 * dictionary.gram + 0.05 * np.eye(24)
+    matrix += 0.3 * dictionary.gram * (labels[:, None] == labels)
+    np.testing.assert_allclose(quadratic.matrix(dictionary), matrix)
+    queries = rng.standard_normal((3, 10))
+    solution = ClosedForm(Problem(dictionary, quadratic, SETS[constraint])).solve(queries)
+    for query, code in zip(queries, solution.codes, strict=True):
+        expected = saddle_point(matrix, 1.2 * dictionary.atoms @ query, constraint == "affine")
+        np.testing.assert_allclose(code, expected, atol=1e-10)
+    assert solution.gap.max() < 1e-12
+    # The objective and its pull are the quadratic's, whatever way they are computed.
+    by_hand = np.einsum("qi,ij,qj->q", solution.codes, matrix, solution.codes)
+    by_hand -= 2.4 * np.einsum("qi,qi->q", solution.codes, queries @ dictionary.atoms.T)
+    np.testing.assert_allclose(solution.objective, by_hand + np.sum(queries**2, axis=1), atol=1e-10)
+
+
+def test_certificate_of_a_wrong_code_is_no_smaller_than_the_truth():
+    rng = np.random.default_rng(1)
+    atoms, queries = rng.standard_normal((8, 20)), rng.standard_normal((5, 20))
+    for constraint in ("free", "affine"):
+        for alpha in (0.0, 0.1):
+            right = solve(atoms, queries, alpha=alpha, constraint=constraint)
+            wrong = type(right)(
+                SETS[constraint].project(right.codes + 1e-3),
+                right.n_iter,
+                right.converged,
+                right.problem,
+                queries,
+            )
+            truth = (wrong.objective - right.objective) / right.problem.scale(queries, wrong.codes)
+            assert np.all(wrong.gap >= truth - 1e-12)
+            assert right.gap.max() <= 1e-12

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from ancr import Dictionary
+
+
+def test_blocks_order_and_norms():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 4)), np.array(["b", "a", "c", "a"] * 5)
+    X[3] = 0.0
+    d = Dictionary.build(X, y)
+    assert d.classes.tolist() == ["a", "b", "c"]
+    for k, block in enumerate(d.blocks):
+        assert (y[d.order[block]] == d.classes[k]).all()
+        assert (d.labels[block] == k).all()
+    np.testing.assert_allclose(d.atoms[d.position][0], X[0] / np.linalg.norm(X[0]))
+    assert not d.atoms[d.position[3]].any()  # a zero row stays zero, never NaN
+    np.testing.assert_allclose(d.gram, d.atoms @ d.atoms.T)
+    for block, gram in zip(d.blocks, d.block_grams, strict=True):
+        np.testing.assert_allclose(gram, d.gram[block, block])
+
+
+def test_precision_and_views():
+    X = np.random.default_rng(1).standard_normal((12, 6)).astype(np.float32)
+    d = Dictionary.build(np.asfortranarray(X)[::2, ::2], normalize=False)
+    assert d.dtype == d.gram.dtype == np.float32
+    np.testing.assert_array_equal(d.atoms, X[::2, ::2])
+    assert Dictionary.build(X.astype(int)).dtype == np.float64
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="atoms contains NaN"):
+        Dictionary.build([[np.nan]], name="atoms")
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        Dictionary.build(np.ones((3, 2)), [0, 1])

@@ -1,0 +1,78 @@
+"""Projections against brute force and against their defining property."""
+
+import numpy as np
+import pytest
+
+from ancr import project_simplex
+from ancr.sets import SETS
+
+
+def by_sorting(point):
+    """The textbook projection: sort, then find how many entries stay positive."""
+    ordered = np.sort(point)[::-1]
+    thresholds = (np.cumsum(ordered) - 1) / np.arange(1, len(point) + 1)
+    last = np.flatnonzero(ordered > thresholds)[-1]
+    return np.maximum(point - thresholds[last], 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 400])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_simplex_projection_agrees_with_sorting(n, scale):
+    points = scale * np.random.default_rng(n).standard_normal((30, n))
+    projected = project_simplex(points)
+    np.testing.assert_allclose(projected, [by_sorting(point) for point in points], atol=1e-12 * max(1, scale))
+    assert np.abs(projected.sum(axis=1) - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.zeros((2, 5)),
+        np.ones((2, 5)),
+        np.full((1, 3), -1e6),
+        np.array([[1e20, 0.0]]),
+        np.eye(4),
+        [[7.0, 7.0, 1.0]],
+    ],
+    ids=["zeros", "ties", "far below", "huge", "already there", "tie at the top"],
+)
+def test_simplex_projection_of_degenerate_points(points):
+    projected = project_simplex(points)
+    assert np.all(projected >= 0)
+    np.testing.assert_allclose(projected.sum(axis=1), 1, atol=1e-12)
+
+
+def test_simplex_projection_keeps_shape_dtype_and_radius():
+    row = np.array([0.3, -1.0, 2.0], np.float32)
+    assert project_simplex(row).shape == (3,)
+    assert project_simplex(row).dtype == np.float32
+    assert project_simplex(row, radius=2.5).sum() == pytest.approx(2.5)
+    strided = np.random.default_rng(0).standard_normal((8, 10))[::2, ::3]
+    np.testing.assert_array_equal(project_simplex(strided), project_simplex(strided.copy()))
+    assert project_simplex(np.empty((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("points", "radius", "message"),
+    [
+        ([[np.nan, 1.0]], 1.0, "points contains NaN"),
+        ([[1.0]], 0.0, "radius"),
+        (np.ones((1, 0)), 1.0, "points"),
+    ],
+)
+def test_simplex_projection_names_bad_input(points, radius, message):
+    with pytest.raises(ValueError, match=message):
+        project_simplex(points, radius=radius)
+
+
+@pytest.mark.parametrize("name", sorted(SETS))
+def test_projection_is_the_nearest_point_of_the_set(name):
+    rng = np.random.default_rng(3)
+    points, others = rng.standard_normal((20, 6)), rng.standard_normal((20, 6))
+    kind = SETS[name]
+    projected, inside = kind.project(points), kind.project(others)
+    assert kind.violation(projected).max() <= 1e-12
+    # ⟨v − Π(v), w − Π(v)⟩ ≤ 0 for every w in the set
+    assert np.einsum("ij,ij->i", points - projected, inside - projected).max() <= 1e-12
+    if name != "free":
+        assert kind.violation(points).max() > 1e-3
