@@ -62,6 +62,8 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Name and reason of every image of the last call that could not be read.
     n_computed_, n_cached_ : int
         Images of the last call that went through the network, and that did not need to.
+    network_ : torch.nn.Module
+        The whole network, in evaluation mode.
     mixture_ : GaussianMixture
         Vocabulary of Fisher vectors; only with ``pooling="fisher"``.
 
@@ -166,6 +168,12 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # The network is loaded again when needed: weights belong in a file of their own.
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not name.startswith("_network")}
+
+    @property
+    def network_(self):
+        """The whole network, in evaluation mode."""
+        self._extractor()
+        return self._network.module
 
     @property
     def _layer(self):

@@ -42,6 +42,15 @@ def test_equals_a_direct_torchvision_pass(torch, torchvision, pixels, backbone, 
     np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5)
 
 
+def test_network_is_at_hand(torch, torchvision, pixels):
+    transformer = DeepFeatures("alexnet", layer="fc6", weights=None, cache_dir=None, random_state=3)
+    model = transformer.network_
+    inputs = direct_inputs(torch, torchvision.models.AlexNet_Weights.DEFAULT, pixels)
+    with torch.inference_mode():
+        expected = model.classifier[:3](model.avgpool(model.features(inputs)).flatten(1)).numpy()
+    np.testing.assert_allclose(transformer.transform(pixels), expected, rtol=0, atol=1e-5)
+
+
 @pytest.fixture
 def descriptors(torch, torchvision, pixels):
     """Last convolution of a random AlexNet, by hand: (images, positions, channels)."""
