@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ancr import __version__
+from ancr.cli_data import datasets, extract, fetch
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -14,7 +15,9 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--draws", default=5, show_default=True, type=click.IntRange(1), help="Random draws of the training set.")
+@click.option(
+    "--draws", default=5, show_default=True, type=click.IntRange(1), help="Random draws of the training set."
+)
 @click.option(
     "--output",
     default=Path("results"),
@@ -48,3 +51,7 @@ def reproduce(draws: int, output: Path) -> None:
     table.write_text(to_markdown(cells), encoding="utf-8")
     Console().print(to_rich(cells, f"digits: accuracy in %, mean ± sd over {draws} draws"))
     click.echo(f"cells: {folder / 'cells.jsonl'}\ntable: {table}")
+
+
+for command in (datasets, extract, fetch):
+    main.add_command(command)

@@ -1,9 +1,36 @@
-"""Data sets of the paper, and one that ships with scikit-learn."""
+"""Data sets of the paper, one that ships with scikit-learn, and a user's own folders and tables."""
 
-from ancr.datasets._locate import DataNotFoundError, find_data
+from ancr.datasets._locate import DataNotFoundError, WrongTreeError, find_data
+from ancr.datasets.aircraft import load_aircraft
 from ancr.datasets.ar import load_ar
+from ancr.datasets.cars import load_cars
+from ancr.datasets.cub200 import load_cub200
 from ancr.datasets.digits import load_digits
+from ancr.datasets.fetch import fetch
+from ancr.datasets.folder import DataWarning, load_folder
+from ancr.datasets.registry import REGISTRY, DatasetInfo, dataset_info
 from ancr.datasets.splits import per_class_split
+from ancr.datasets.stanford40 import load_stanford40
+from ancr.datasets.table import load_table
 from ancr.datasets.usps import load_usps
 
-__all__ = ["DataNotFoundError", "find_data", "load_ar", "load_digits", "load_usps", "per_class_split"]
+__all__ = [
+    "REGISTRY",
+    "DataNotFoundError",
+    "DataWarning",
+    "DatasetInfo",
+    "WrongTreeError",
+    "dataset_info",
+    "fetch",
+    "find_data",
+    "load_aircraft",
+    "load_ar",
+    "load_cars",
+    "load_cub200",
+    "load_digits",
+    "load_folder",
+    "load_stanford40",
+    "load_table",
+    "load_usps",
+    "per_class_split",
+]

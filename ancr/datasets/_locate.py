@@ -3,21 +3,51 @@
 import os
 from pathlib import Path
 
+import platformdirs
+
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set is not on this machine; the message says where it was looked for."""
+    """A data set is not on this machine; the message says where it was looked for and how to get it."""
+
+
+class WrongTreeError(DataNotFoundError):
+    """A folder is there, but not laid out as expected; the message shows both trees."""
+
+
+def cache_home():
+    """Folder for what can be made again: ``ANCR_CACHE``, else the platform's cache folder."""
+    return Path(os.environ.get("ANCR_CACHE") or platformdirs.user_cache_dir("ancr", appauthor=False))
 
 
 def data_homes(data_home=None):
-    """Folders to look in: the argument alone if given, else ``ANCR_DATA``, then ``../shared/data``."""
+    """Folders to look in, in order.
+
+    The argument alone if given; else ``ANCR_DATA``, then ``shared/data`` beside the checkout, then the
+    platform's cache folder, where fetched data goes.
+    """
     if data_home is not None:
-        return [Path(data_home)]
-    homes = [Path(os.environ["ANCR_DATA"])] if os.environ.get("ANCR_DATA") else []
-    return [*homes, Path(__file__).resolve().parents[2].parent / "shared" / "data"]
+        return [Path(data_home).expanduser()]
+    homes = [Path(os.environ["ANCR_DATA"]).expanduser()] if os.environ.get("ANCR_DATA") else []
+    beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    return [*homes, beside_checkout, cache_home() / "data"]
 
 
-def find_data(name, data_home=None):
+def download_home(data_home=None):
+    """Folder that fetched data goes to: the argument, ``ANCR_DATA`` or the platform's cache folder."""
+    return Path(data_home or os.environ.get("ANCR_DATA") or cache_home() / "data").expanduser()
+
+
+def find_data(name, data_home=None, hint="Set ANCR_DATA to the folder that holds it."):
     """Path of a file below the first data home that has it.
+
+    Parameters
+    ----------
+    name : str
+        Path relative to a data home, such as ``"ar/AR_DAT.mat"``.
+    data_home : path-like or None
+        The only folder to look in; None looks in all of :func:`data_homes`.
+    hint : str
+        What the error tells the reader to do.
 
     Raises
     ------
@@ -29,4 +59,57 @@ def find_data(name, data_home=None):
         if (home / name).is_file():
             return home / name
     looked = ", ".join(str(home / name) for home in homes)
-    raise DataNotFoundError(f"{name} not found. Looked for {looked}. Set ANCR_DATA to the folder that holds it.")
+    raise DataNotFoundError(f"{name} not found. Looked for {looked}. {hint}")
+
+
+def find_tree(info, data_home=None):
+    """Root of an image data set: the first candidate folder that has all of its marker files.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Registry entry; ``info.roots`` are the folder names accepted, ``info.markers`` what must be inside.
+    data_home : path-like or None
+        The only folder to look in; None looks in all of :func:`data_homes`.
+
+    Raises
+    ------
+    WrongTreeError
+        If a candidate folder exists but lacks a marker.
+    DataNotFoundError
+        If no candidate exists at all.
+    """
+    candidates = [home / root for home in data_homes(data_home) for root in info.roots]
+    if data_home is not None and Path(data_home).name in {Path(root).name for root in info.roots}:
+        candidates.append(Path(data_home).expanduser())  # the data set's own folder was given
+    present = [folder for folder in candidates if folder.is_dir()]
+    for folder in present:
+        if all((folder / marker).exists() for marker in info.markers):
+            return folder
+    if present:
+        missing = [marker for marker in info.markers if not (present[0] / marker).exists()]
+        raise WrongTreeError(
+            f"{present[0]} is not laid out as {info.title}: {', '.join(missing)} missing.\n"
+            f"Expected:\n{info.tree}\nFound:\n{describe_tree(present[0])}\n{info.how_to_get}"
+        )
+    looked = ", ".join(map(str, candidates))
+    raise DataNotFoundError(
+        f"{info.title} not found. Looked for {looked}.\nExpected tree:\n{info.tree}\n{info.how_to_get}"
+    )
+
+
+def describe_tree(folder, depth=2, most=8):
+    """Text picture of a folder, a few entries a level: what an error shows beside the expected tree."""
+    return "\n".join([f"{Path(folder).name}/", *_tree_lines(Path(folder), depth, most, "  ")])
+
+
+def _tree_lines(folder, depth, most, indent):
+    entries = sorted(folder.iterdir())
+    for entry in entries[:most]:
+        yield f"{indent}{entry.name}{'/' if entry.is_dir() else ''}"
+        if entry.is_dir() and depth > 1:
+            yield from _tree_lines(entry, depth - 1, most, indent + "  ")
+    if len(entries) > most:
+        yield f"{indent}… and {len(entries) - most} more"
+    if not entries:
+        yield f"{indent}(empty)"

@@ -2,9 +2,10 @@
 
 import numpy as np
 from scipy.io import loadmat
-from sklearn.utils import Bunch
 
+from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets._locate import find_data
+from ancr.datasets.registry import dataset_info
 
 
 def load_ar(data_home=None):
@@ -13,19 +14,25 @@ def load_ar(data_home=None):
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``ar/AR_DAT.mat``; None looks in ``ANCR_DATA``, then in ``../shared/data``.
+        Folder that holds ``ar/AR_DAT.mat``; None looks in ``ANCR_DATA``, then where fetched data lies.
 
     Returns
     -------
     Bunch
-        ``data`` (1399, 2580) in [0, 255], ``target``, ``train_indices``, ``test_indices``, ``image_shape``.
+        ``data`` (1399, 2580) in [0, 255], columns of the crop one after the other as MATLAB stores them;
+        ``target``, ``target_names``, ``train_indices``, ``test_indices``, ``image_shape``, ``licence``,
+        ``citation``, ``DESCR``.
     """
-    content = loadmat(find_data("ar/AR_DAT.mat", data_home))
+    info = dataset_info("ar")
+    content = loadmat(find_data("ar/AR_DAT.mat", data_home, info.how_to_get))
     train, test = content["NewTrain_DAT"].T, content["NewTest_DAT"].T
-    return Bunch(
-        data=np.concatenate([train, test]).astype(np.float64),
-        target=np.concatenate([content["trainlabels"].ravel(), content["testlabels"].ravel()]).astype(int),
-        train_indices=np.arange(len(train)),
-        test_indices=np.arange(len(train), len(train) + len(test)),
+    people = np.concatenate([content["trainlabels"].ravel(), content["testlabels"].ravel()]).astype(int)
+    return dataset_bunch(
+        info,
+        np.concatenate([train, test]).astype(np.float64),
+        people - 1,
+        [f"person {number}" for number in range(1, people.max() + 1)],
+        train=np.arange(len(train)),
+        test=np.arange(len(train), len(train) + len(test)),
         image_shape=(60, 43),
     )

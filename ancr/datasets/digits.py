@@ -1,7 +1,9 @@
 """The digits that ship with scikit-learn: nothing to download."""
 
 from sklearn import datasets
-from sklearn.utils import Bunch
+
+from ancr.datasets._bunch import dataset_bunch
+from ancr.datasets.registry import dataset_info
 
 
 def load_digits():
@@ -10,7 +12,14 @@ def load_digits():
     Returns
     -------
     Bunch
-        ``data`` (1797, 64), ``target``, ``image_shape``.
+        ``data`` (1797, 64), ``target``, ``target_names``, ``image_shape``, ``licence``, ``citation``,
+        ``DESCR``; ``train_indices`` and ``test_indices`` are None.
     """
     content = datasets.load_digits()
-    return Bunch(data=content.data / 16.0, target=content.target, image_shape=(8, 8))
+    return dataset_bunch(
+        dataset_info("digits"),
+        content.data / 16.0,
+        content.target,
+        content.target_names,
+        image_shape=(8, 8),
+    )

@@ -1,31 +1,47 @@
 """USPS digits in the form of *The Elements of Statistical Learning*."""
 
 import numpy as np
-from sklearn.utils import Bunch
 
+from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets._locate import find_data
+from ancr.datasets.registry import dataset_info
+from ancr.datasets.splits import per_class_split
 
 
-def load_usps(data_home=None):
+def load_usps(data_home=None, *, n_per_class=None, seed=0):
     """USPS digits, 16 × 16: 7291 to train on, 2007 to test on, pixels scaled to [0, 1].
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``usps/zip.train.gz`` and ``usps/zip.test.gz``; None looks in ``ANCR_DATA``, then in
-        ``../shared/data``.
+        Folder that holds ``usps/zip.train.gz`` and ``usps/zip.test.gz``; None looks in ``ANCR_DATA``, then
+        where fetched data lies.
+    n_per_class : int or None
+        Draw this many training samples of every class from the training part, as the paper does; None keeps
+        all 7291. The test part is always whole.
+    seed : int
+        Of the draw.
 
     Returns
     -------
     Bunch
-        ``data`` (9298, 256), ``target``, ``train_indices``, ``test_indices``, ``image_shape``.
+        ``data`` (9298, 256), ``target``, ``target_names``, ``train_indices``, ``test_indices``,
+        ``image_shape``, ``licence``, ``citation``, ``DESCR``.
     """
-    train, test = (np.loadtxt(find_data(f"usps/zip.{part}.gz", data_home)) for part in ("train", "test"))
-    rows = np.concatenate([train, test])
-    return Bunch(
-        data=(rows[:, 1:] + 1.0) / 2.0,
-        target=rows[:, 0].astype(int),
-        train_indices=np.arange(len(train)),
-        test_indices=np.arange(len(train), len(rows)),
+    info = dataset_info("usps")
+    parts = [find_data(f"usps/zip.{part}.gz", data_home, info.how_to_get) for part in ("train", "test")]
+    train_rows, test_rows = map(np.loadtxt, parts)
+    rows = np.concatenate([train_rows, test_rows])
+    target = rows[:, 0].astype(int)
+    train = np.arange(len(train_rows))
+    if n_per_class is not None:
+        train, _ = per_class_split(target, n_per_class, seed, pool=train)
+    return dataset_bunch(
+        info,
+        (rows[:, 1:] + 1.0) / 2.0,
+        target,
+        [str(digit) for digit in range(10)],
+        train=train,
+        test=np.arange(len(train_rows), len(rows)),
         image_shape=(16, 16),
     )

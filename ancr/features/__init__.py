@@ -1,5 +1,23 @@
 """From raw samples to the vectors a dictionary is made of."""
 
-from ancr.features.eigenfaces import Eigenfaces
+from importlib import import_module
 
-__all__ = ["Eigenfaces"]
+# name -> module that defines it, resolved on first use
+_HOMES = {
+    "DeepFeatures": "ancr.features.deep",
+    "Eigenfaces": "ancr.features.eigenfaces",
+    "UnreadableImageError": "ancr.features.images",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ancr.features' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,59 @@
+"""The one shape every loader returns."""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+
+def dataset_bunch(info, data, target, target_names, *, train=None, test=None, image_shape=None, **more):
+    """Put a data set into a :class:`~sklearn.utils.Bunch` with the fields all loaders share.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Registry entry; gives licence, citation and description.
+    data : ndarray
+        One sample a row, or one image path an entry.
+    target : ndarray of int
+        Index into ``target_names`` of every sample.
+    target_names : sequence of str
+        Names of the classes.
+    train, test : ndarray of int or None
+        The split; None where there is none.
+    image_shape : tuple of int or None
+        Height and width of a sample that is an image; None where images differ or samples are features.
+    **more
+        Further fields.
+    """
+    return Bunch(
+        data=data,
+        target=np.asarray(target, dtype=np.int64),
+        target_names=np.asarray(target_names, dtype=str),
+        train_indices=train,
+        test_indices=test,
+        image_shape=image_shape,
+        name=info.name,
+        licence=info.licence,
+        citation=info.citation,
+        DESCR=f"{info.title}\n\n{info.description}\n\nHome: {info.home_page}\nLicence: {info.licence}\n"
+        f"Citation: {info.citation}",
+        **more,
+    )
+
+
+def image_bunch(info, paths, target, target_names, is_train):
+    """Bunch of an image data set: ``data`` and ``filenames`` are paths, checked to exist."""
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        listed = ", ".join(map(str, missing[:5]))
+        raise FileNotFoundError(f"{info.title}: {len(missing)} of {len(paths)} images missing: {listed}")
+    is_train = np.asarray(is_train, dtype=bool)
+    filenames = np.asarray([str(path) for path in paths])
+    return dataset_bunch(
+        info,
+        filenames,
+        target,
+        target_names,
+        train=np.flatnonzero(is_train),
+        test=np.flatnonzero(~is_train),
+        filenames=filenames,
+    )

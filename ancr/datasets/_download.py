@@ -1,0 +1,90 @@
+"""A pooch downloader that takes up a broken download where it stopped."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+from ancr._progress import progress_bar
+from ancr.datasets._locate import cache_home
+
+_CHUNK = 1 << 18
+
+
+class ResumingDownloader:
+    """Download over HTTP through a partial file outside the data folders.
+
+    What arrived before the connection broke stays in ``partial_dir``, together with the server's validator
+    (ETag or Last-Modified). The next attempt, in this process or a later one, asks for the rest with
+    ``Range`` and ``If-Range``, so that a file that has changed meanwhile comes whole. Without a validator it
+    starts afresh.
+
+    Parameters
+    ----------
+    partial_dir : path-like or None
+        Folder of partial files; None is ``partial`` in the cache folder.
+    timeout : float
+        Seconds without a byte before the connection counts as broken.
+    progress : bool
+        Show a bar on a terminal.
+    """
+
+    def __init__(self, partial_dir=None, timeout=30.0, progress=True):
+        self.partial_dir = Path(partial_dir) if partial_dir else cache_home() / "partial"
+        self.timeout = timeout
+        self.progress = progress
+
+    def __call__(self, url, output_file, pooch=None):
+        """Download ``url`` to ``output_file``, as pooch calls its downloaders."""
+        from filelock import FileLock
+
+        self.partial_dir.mkdir(parents=True, exist_ok=True)
+        stem = self.partial_dir / hashlib.sha256(url.encode()).hexdigest()[:24]
+        # two processes that fetch one address must not write into one partial file
+        with FileLock(stem.with_suffix(".lock")):
+            part, validator = stem.with_suffix(".part"), stem.with_suffix(".validator")
+            self._receive(url, part, validator)
+            validator.unlink(missing_ok=True)
+            shutil.move(part, output_file)
+
+    def _receive(self, url, part, validator):
+        import requests
+
+        offset = part.stat().st_size if part.exists() and validator.exists() else 0
+        headers = {"Accept-Encoding": "identity"}
+        if offset:
+            headers |= {"Range": f"bytes={offset}-", "If-Range": validator.read_text()}
+        with requests.get(url, headers=headers, stream=True, timeout=self.timeout) as response:
+            if response.status_code == 416:  # the partial file is as long as the whole, or longer
+                part.unlink()
+                validator.unlink()
+                raise requests.exceptions.ConnectionError(
+                    f"{url}: the partial file did not fit and was dropped"
+                )
+            response.raise_for_status()
+            resumed = response.status_code == 206
+            _remember_validator(response, validator)
+            start = offset if resumed else 0
+            length = response.headers.get("Content-Length")
+            expected = start + int(length) if length else None
+            with (
+                part.open("ab" if resumed else "wb") as out,
+                progress_bar(Path(url).name, expected, enabled=self.progress, as_bytes=True) as advance,
+            ):
+                advance(start)
+                for chunk in response.iter_content(_CHUNK):
+                    out.write(chunk)
+                    advance(len(chunk))
+        if expected is not None and part.stat().st_size != expected:
+            raise requests.exceptions.ConnectionError(
+                f"{url}: {part.stat().st_size} of {expected} bytes came"
+            )
+
+
+def _remember_validator(response, path):
+    """Keep what proves later that the file is still the same; a weak ETag does not prove it."""
+    etag = response.headers.get("ETag", "")
+    mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
+    if mark:
+        path.write_text(mark)
+    else:
+        path.unlink(missing_ok=True)

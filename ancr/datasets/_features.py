@@ -1,0 +1,48 @@
+"""Stored features of an image data set, found beside its images."""
+
+import numpy as np
+
+from ancr.datasets._bunch import dataset_bunch
+from ancr.datasets._locate import DataNotFoundError, data_homes
+
+_FIELDS = ("features", "labels", "is_train", "class_names", "image_names")
+
+
+def load_features(info, features, data_home=None):
+    """Features somebody stored as ``<set>/<features>.npz`` or ``<set>/<features>_<width>.npz``.
+
+    Such a file is what ``ancr extract`` writes: ``features``, ``labels``, ``is_train``, ``class_names`` and
+    ``image_names``. The registry labels those that stand in for the paper's own; the label is the field
+    ``features`` of the result.
+    """
+    path = _find(info, features, data_home)
+    with np.load(path, allow_pickle=False) as content:
+        missing = [name for name in _FIELDS if name not in content]
+        if missing:
+            raise ValueError(f"{path} lacks the arrays {', '.join(missing)}; it has {', '.join(content)}")
+        values = {name: content[name] for name in _FIELDS}
+    is_train = values["is_train"].astype(bool)
+    return dataset_bunch(
+        info,
+        # float16 on disk; nothing downstream computes in it
+        values["features"].astype(np.float32),
+        values["labels"],
+        values["class_names"],
+        train=np.flatnonzero(is_train),
+        test=np.flatnonzero(~is_train),
+        filenames=values["image_names"],
+        features=info.features.get(features, features),
+    )
+
+
+def _find(info, features, data_home):
+    folders = [home / info.folder for home in data_homes(data_home)]
+    for folder in folders:
+        found = [*folder.glob(f"{features}.npz"), *sorted(folder.glob(f"{features}_[0-9]*.npz"))]
+        if found:
+            return found[0]
+    stored = sorted({path.stem for folder in folders for path in folder.glob("*.npz")})
+    raise DataNotFoundError(
+        f"features={features!r} of {info.title} not found in {', '.join(map(str, folders))}. "
+        f"Stored there: {', '.join(stored) or 'none'}. `ancr extract {info.name}` computes them from images."
+    )

@@ -1,0 +1,45 @@
+"""Stanford Cars."""
+
+import numpy as np
+from scipy.io import loadmat
+
+from ancr.datasets._bunch import image_bunch
+from ancr.datasets._features import load_features
+from ancr.datasets._locate import find_tree
+from ancr.datasets.registry import dataset_info
+
+
+def load_cars(data_home=None, *, features=None):
+    """Stanford Cars: 16185 images of 196 models, 8144 to train on and 8041 to test on.
+
+    No public link works any more; the tree is the one ``torchvision.datasets.StanfordCars`` reads.
+
+    Parameters
+    ----------
+    data_home : path-like or None
+        Folder that holds ``stanford_cars/``; None looks in ``ANCR_DATA``, then where fetched data lies.
+    features : str or None
+        Name of stored features, such as ``"efficientnet_lite0"``; None gives image paths.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (features, or paths), ``filenames``, ``target``, ``target_names``, ``train_indices``,
+        ``test_indices``, ``image_shape``, ``licence``, ``citation``, ``DESCR``.
+    """
+    info = dataset_info("cars")
+    if features:
+        return load_features(info, features, data_home)
+    root = find_tree(info, data_home)
+    names = np.atleast_1d(loadmat(root / "devkit" / "cars_meta.mat", squeeze_me=True)["class_names"])
+    train = _annotations(root / "devkit" / "cars_train_annos.mat", root / "cars_train")
+    test = _annotations(root / "cars_test_annos_withlabels.mat", root / "cars_test")
+    paths, target = zip(*train, *test, strict=True)
+    is_train = np.arange(len(paths)) < len(train)
+    return image_bunch(info, paths, np.array(target), names.tolist(), is_train)
+
+
+def _annotations(path, folder):
+    """``(image path, label)`` of every annotated image, labels from 0."""
+    rows = np.atleast_1d(loadmat(path, squeeze_me=True)["annotations"])
+    return [(folder / str(row["fname"]), int(row["class"]) - 1) for row in rows]

@@ -1,0 +1,154 @@
+"""Download a data set to where its loader looks."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ancr.datasets._locate import DataNotFoundError, download_home, find_tree
+from ancr.datasets.registry import dataset_info
+
+
+class FetchError(OSError):
+    """A download failed; the message says which file, why, and that nothing half-written stays."""
+
+
+def fetch(name, data_home=None, *, retries=3, progress=True):
+    """Download the public files of a data set and unpack its archives.
+
+    A file reaches the data folder only when it is whole and its checksum (where one is published) is right; a
+    folder only when its archive unpacked without error. What arrived of a broken download waits in the cache
+    folder, and the next call resumes it.
+
+    Parameters
+    ----------
+    name : str
+        Of the registry: ``"usps"``, ``"cub200"``, …
+    data_home : path-like or None
+        Where to put it; None is ``ANCR_DATA``, else the platform's cache folder.
+    retries : int
+        Further attempts after a broken connection, each resuming.
+    progress : bool
+        Show a bar on a terminal.
+
+    Returns
+    -------
+    Path
+        The folder of the data set.
+
+    Raises
+    ------
+    FetchError
+        If a download fails or a checksum is wrong.
+    ValueError
+        If the set is unknown, or has no public files.
+    """
+    info = dataset_info(name)
+    if not info.sources:
+        raise ValueError(f"name={name!r}: {info.how_to_get}" + (f"\n{info.tree}" if info.unavailable else ""))
+    home = download_home(data_home)
+    if all(source.archive for source in info.sources) and _is_laid_out(info, home):
+        return home / info.folder
+    for source in info.sources:
+        if source.archive:
+            _fetch_archive(source, home, retries, progress)
+        else:
+            _download(source, home / source.file, retries, progress)
+    return home / info.folder
+
+
+def _is_laid_out(info, home):
+    """Whether an unpacked tree is there already, whoever put it there."""
+    try:
+        return bool(info.markers) and find_tree(info, home).is_dir()
+    except DataNotFoundError:
+        return False
+
+
+def _download(source, path, retries, progress):
+    """One file to its place, through pooch: temporary name, checksum, then the real name."""
+    pooch = _pooch()
+    import requests
+
+    from ancr.datasets._download import ResumingDownloader
+
+    try:
+        pooch.retrieve(
+            source.url,
+            source.known_hash,
+            fname=path.name,
+            path=path.parent,
+            downloader=_Retrying(ResumingDownloader(progress=progress), retries),
+        )
+    except (ValueError, requests.exceptions.RequestException) as error:
+        _remove_empty(path.parent)
+        raise FetchError(f"{source.url} was not fetched: {error}") from error
+    return path
+
+
+class _Retrying:
+    """Call a downloader again after a broken connection only: pooch would retry a wrong checksum too."""
+
+    def __init__(self, downloader, retries):
+        self.downloader = downloader
+        self.retries = retries
+
+    def __call__(self, url, output_file, pooch):
+        import requests
+
+        for attempt in range(self.retries + 1):
+            try:
+                return self.downloader(url, output_file, pooch)
+            except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError):
+                if attempt == self.retries:
+                    raise
+
+
+def _fetch_archive(source, home, retries, progress):
+    """Download beside the data, unpack into a temporary folder, then move what came out into place."""
+    target = (home / source.file).parent
+    done = target / f".{Path(source.file).name}.unpacked"
+    if done.exists():
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".unpack-", dir=target) as work:
+        try:
+            archive = _download(source, Path(work) / Path(source.file).name, retries, progress)
+            _unpack(archive, Path(work) / "content", source)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            _remove_empty(target)
+            raise
+        for entry in sorted((Path(work) / "content").iterdir()):
+            _replace(entry, target / entry.name)
+    done.touch()
+
+
+def _unpack(archive, content, source):
+    pooch = _pooch()
+    processor = pooch.Unzip if archive.suffix == ".zip" else pooch.Untar
+    try:
+        processor(extract_dir=str(content))(str(archive), "download", None)
+    except Exception as error:
+        raise FetchError(f"{source.url} came, but its archive is broken: {error}") from error
+
+
+def _replace(entry, target):
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    os.replace(entry, target)
+
+
+def _remove_empty(folder):
+    """Leave no empty folder behind that this call made: it would read as a wrong tree."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _pooch():
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError("fetching data needs pooch: pip install 'ancr[data]'") from error
+    pooch.get_logger().setLevel("WARNING")
+    return pooch

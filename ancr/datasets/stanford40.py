@@ -1,0 +1,53 @@
+"""Stanford 40 Actions."""
+
+import numpy as np
+
+from ancr.datasets._bunch import image_bunch
+from ancr.datasets._features import load_features
+from ancr.datasets._locate import find_tree
+from ancr.datasets.registry import dataset_info
+from ancr.datasets.splits import per_class_split
+
+
+def load_stanford40(data_home=None, *, features=None, split="official", n_per_class=100, seed=0):
+    """Stanford 40 Actions: 9532 images of 40 actions, 100 a class to train on.
+
+    Parameters
+    ----------
+    data_home : path-like or None
+        Folder that holds ``stanford40/``; None looks in ``ANCR_DATA``, then where fetched data lies.
+    features : str or None
+        Name of stored features, such as ``"efficientnet_lite0"``; None gives image paths.
+    split : {"official", "random"}
+        The published lists (4000 and 5532 images), or ``n_per_class`` drawn from all images of every class.
+    n_per_class, seed : int
+        Of the random split.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (features, or paths), ``filenames``, ``target``, ``target_names``, ``train_indices``,
+        ``test_indices``, ``image_shape``, ``licence``, ``citation``, ``DESCR``.
+    """
+    if split not in ("official", "random"):
+        raise ValueError(f"split={split!r}, but expected 'official' or 'random'")
+    info = dataset_info("stanford40")
+    bunch = load_features(info, features, data_home) if features else _load_images(info, data_home)
+    if split == "random":
+        bunch.train_indices, bunch.test_indices = per_class_split(bunch.target, n_per_class, seed)
+    return bunch
+
+
+def _load_images(info, data_home):
+    root = find_tree(info, data_home)
+    lines = (root / "ImageSplits" / "actions.txt").read_text().splitlines()
+    # the first line names the columns
+    actions = [line.split()[0] for line in lines[1:] if line.strip()]
+    paths, target, is_train = [], [], []
+    for label, action in enumerate(actions):
+        for part in ("train", "test"):
+            names = (root / "ImageSplits" / f"{action}_{part}.txt").read_text().split()
+            paths += [root / "JPEGImages" / name for name in names]
+            target += [label] * len(names)
+            is_train += [part == "train"] * len(names)
+    return image_bunch(info, paths, np.array(target), actions, is_train)

@@ -1,0 +1,286 @@
+"""Deep features: from images to vectors through a network, computed once."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from ancr.datasets._locate import cache_home
+from ancr.features._torch import choose_device
+from ancr.features.backbones import check_name, layers_of, load_backbone
+from ancr.features.extraction import Extractor, resolve_precision
+from ancr.features.images import UnreadableImageError, as_image_list, content_digest, image_name
+from ancr.features.pooling import fit_fisher_mixture
+from ancr.features.store import FeatureStore
+
+POOLINGS = ("average", "bilinear", "fisher")
+# Batches between two writes to the cache: what a killed run loses at most.
+BATCHES_A_BLOCK = 4
+
+
+class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Vectors of images from a layer of a network, with a cache on disk.
+
+    Parameters
+    ----------
+    backbone : str, default="vgg19"
+        ``"vgg16"``, ``"vgg19"``, ``"alexnet"``, or any name of timm (``"timm/…"`` forces timm).
+    layer : {"fc6", "fc7", "pool", "conv"} or None, default=None
+        Fully connected layers are read after their ReLU; ``"pool"`` is timm's pooled vector; ``"conv"`` the
+        last convolution, which a pooling turns into a vector. None is ``"conv"`` where a pooling is given,
+        else ``"fc7"`` or ``"pool"``.
+    pooling : {"average", "bilinear", "fisher"} or None, default=None
+        For ``layer="conv"``: global average, B-CNN, or FV-CNN (which ``fit`` learns a mixture for). None is
+        the average.
+    weights : str, path-like or None, default="default"
+        ``"default"``, a name of torchvision or timm, or a local file. None is a random network.
+    image_size : int or None, default=None
+        Side of the square the network sees; None is the backbone's own. B-CNN was published with 448.
+    n_modes : int, default=64
+        Gaussians of a Fisher vector.
+    n_descriptors : int, default=100_000
+        Local descriptors its mixture is fitted to.
+    batch_size : int, default=32
+        Images at once.
+    device : str, default="auto"
+        A CUDA card where there is one, else Apple's, else the CPU; or torch's own name.
+    precision : {"auto", "float32", "float16", "bfloat16"}, default="auto"
+        Mixed precision is ``float16`` on a CUDA card; elsewhere ``"auto"`` is ``float32``.
+    n_workers : int or None, default=None
+        Processes that decode ahead; None is one a core less one, at most 8, and none for a few images.
+    cache_dir : path-like, "auto" or None, default="auto"
+        Where vectors are kept; ``"auto"`` is ``features`` in the cache folder, None keeps nothing.
+    on_error : {"raise", "nan"}, default="raise"
+        What an unreadable image does: stop the run, or become a row of NaN, listed in ``unreadable_``.
+    random_state : int, default=0
+        Seed of a random network and of Fisher mixtures.
+    progress : bool, default=False
+        Show a bar on a terminal.
+
+    Attributes
+    ----------
+    unreadable_ : dict
+        Name and reason of every image of the last call that could not be read.
+    n_computed_, n_cached_ : int
+        Images of the last call that went through the network, and that did not need to.
+    network_ : torch.nn.Module
+        The whole network, in evaluation mode.
+    mixture_ : GaussianMixture
+        Vocabulary of Fisher vectors; only with ``pooling="fisher"``.
+
+    Examples
+    --------
+    >>> features = DeepFeatures("vgg19", layer="fc7")  # doctest: +SKIP
+    >>> features.fit_transform(["cat.jpg", "dog.jpg"]).shape  # doctest: +SKIP
+    (2, 4096)
+    """
+
+    def __init__(
+        self,
+        backbone="vgg19",
+        *,
+        layer=None,
+        pooling=None,
+        weights="default",
+        image_size=None,
+        n_modes=64,
+        n_descriptors=100_000,
+        batch_size=32,
+        device="auto",
+        precision="auto",
+        n_workers=None,
+        cache_dir="auto",
+        on_error="raise",
+        random_state=0,
+        progress=False,
+    ):
+        self.backbone = backbone
+        self.layer = layer
+        self.pooling = pooling
+        self.weights = weights
+        self.image_size = image_size
+        self.n_modes = n_modes
+        self.n_descriptors = n_descriptors
+        self.batch_size = batch_size
+        self.device = device
+        self.precision = precision
+        self.n_workers = n_workers
+        self.cache_dir = cache_dir
+        self.on_error = on_error
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X, y=None):
+        """Load the network and, for Fisher vectors, learn the mixture of local descriptors.
+
+        Parameters
+        ----------
+        X : sequence of images
+            Paths or arrays; only Fisher vectors look at them.
+        y : None
+            Ignored.
+        """
+        extractor = self._extractor()
+        if self._pooling == "fisher":
+            images, drawn = as_image_list(X), []
+            sample = extractor.sample_descriptors(images, self.n_descriptors, self.random_state)
+            for batch, descriptors in sample:
+                self._stop_if_strict(images, batch.reasons)
+                drawn += descriptors
+            drawn = np.concatenate(drawn) if drawn else np.empty((0, 0))
+            self.mixture_ = fit_fisher_mixture(drawn, self.n_modes, self.random_state)
+        return self
+
+    def transform(self, X):
+        """Vectors of images.
+
+        Parameters
+        ----------
+        X : sequence of images
+            Paths, arrays (height, width[, 3]) of uint8 or of floats in [0, 1], or such arrays stacked.
+
+        Returns
+        -------
+        ndarray of shape (n_images, n_features), float32
+            With rows of NaN for unreadable images if ``on_error="nan"``.
+        """
+        extractor = self._extractor()
+        if self._pooling == "fisher" and not hasattr(self, "mixture_"):
+            raise NotFittedError("pooling='fisher' learns a mixture: call fit first")
+        images = as_image_list(X)
+        self.unreadable_ = {}
+        folder = cache_home() / "features" if self.cache_dir == "auto" else self.cache_dir
+        store = FeatureStore(folder, extractor.identity)
+        digests = self._digests(images)
+        self._compute_missing(images, digests, store, extractor)
+        features = self._gather(images, digests, store)
+        self._n_features_out = features.shape[1]
+        return features
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.no_validation = True
+        tags.requires_fit = self.pooling == "fisher"
+        return tags
+
+    def __getstate__(self):
+        # The network is loaded again when needed: weights belong in a file of their own.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if not name.startswith("_network")}
+
+    @property
+    def network_(self):
+        """The whole network, in evaluation mode."""
+        self._extractor()
+        return self._network.module
+
+    @property
+    def _layer(self):
+        return self.layer or ("conv" if self.pooling else layers_of(self.backbone)[0])
+
+    @property
+    def _pooling(self):
+        return (self.pooling or "average") if self._layer == "conv" else None
+
+    def _check(self):
+        check_name(self.backbone)
+        layers = layers_of(self.backbone)
+        _check_choice("layer", self.layer, (None, *layers))
+        _check_choice("pooling", self.pooling, (None, *POOLINGS))
+        _check_choice("on_error", self.on_error, ("raise", "nan"))
+        _check_choice("precision", self.precision, ("auto", "float32", "float16", "bfloat16"))
+        if self.pooling and self._layer != "conv":
+            raise ValueError(f"pooling={self.pooling!r} needs layer='conv', but layer={self.layer!r}")
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size}, but expected at least 1")
+
+    def _extractor(self):
+        """Check the parameters, and load the network they name unless it is here already."""
+        self._check()
+        wanted = (self.backbone, self._layer, self.weights, self.image_size, self.random_state)
+        if getattr(self, "_network_for", None) != wanted:
+            self._network, self._network_for = load_backbone(*wanted), wanted
+        return Extractor(
+            self._network,
+            self._pooling,
+            getattr(self, "mixture_", None) if self._pooling == "fisher" else None,
+            self.batch_size,
+            choose_device(self.device),
+            resolve_precision(self.precision, self.device),
+            self.n_workers,
+            self.progress,
+        )
+
+    def _digests(self, images):
+        """Content digest of every image; None where the file cannot even be opened."""
+        digests = []
+        for i, image in enumerate(images):
+            try:
+                digests.append(content_digest(image))
+            except OSError as error:
+                self._note_unreadable(images, {i: str(error)})
+                digests.append(None)
+        return digests
+
+    def _compute_missing(self, images, digests, store, extractor):
+        """Send what the store lacks through the network, each content once, and keep it block by block."""
+        first = {}
+        for i, digest in enumerate(digests):
+            if digest is not None and digest not in store:
+                first.setdefault(digest, i)
+        todo = list(first.values())
+        self.n_computed_, self.n_cached_ = 0, len(images) - len(todo)
+        block, rows = [], []
+        for batch in extractor.batches([images[i] for i in todo]) if todo else ():
+            self._note_unreadable(images, {todo[i]: reason for i, reason in batch.reasons.items()})
+            self.n_computed_ += len(batch.positions)
+            block += [digests[todo[i]] for i in batch.positions]
+            rows.append(_rows(batch))
+            # A block is a whole number of batches: a run taken up after a kill forms the same batches again,
+            # and with them the same floating-point results.
+            if len(rows) == BATCHES_A_BLOCK:
+                _keep(store, block, rows)
+                block, rows = [], []
+        _keep(store, block, rows)
+
+    def _gather(self, images, digests, store):
+        features = store.gather(digests)
+        if not features.size:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.unreadable_.items())[:3])
+            raise UnreadableImageError(f"none of {len(images)} images could be read. {reasons}")
+        # the store remembers as NaN what an earlier run could not read
+        gone = np.flatnonzero(np.isnan(features[:, 0]))
+        self._note_unreadable(images, dict.fromkeys(gone, "unreadable when its content was first seen"))
+        return features
+
+    def _note_unreadable(self, images, reasons):
+        self._stop_if_strict(images, reasons)
+        for i, reason in reasons.items():
+            self.unreadable_.setdefault(image_name(images[i], i), reason)
+
+    def _stop_if_strict(self, images, reasons):
+        if reasons and self.on_error == "raise":
+            i, reason = next(iter(reasons.items()))
+            raise UnreadableImageError(f"{image_name(images[i], i)} cannot be read: {reason}")
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(f"{name}={value!r}, but expected one of {', '.join(map(str, choices))}")
+
+
+def _rows(batch):
+    """Vectors of a batch, NaN where an image is unreadable: its content will be no better next time."""
+    if not batch.readable:
+        return np.full((len(batch.positions), 0), np.nan, np.float32)
+    rows = np.full((len(batch.positions), batch.output.shape[1]), np.nan, np.float32)
+    rows[np.isin(batch.positions, batch.readable)] = batch.output
+    return rows
+
+
+def _keep(store, block, rows):
+    width = max((part.shape[1] for part in rows), default=0)
+    if width:  # a block without one readable image has no width, and is tried again next time
+        filled = [part if part.shape[1] else np.full((len(part), width), np.nan) for part in rows]
+        store.add(block, np.concatenate(filled))

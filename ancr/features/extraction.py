@@ -1,0 +1,137 @@
+"""Batches of images through a network and a pooling."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ancr._progress import progress_bar
+from ancr.features import pooling
+from ancr.features._torch import choose_device, import_torch
+from ancr.features.backbones import Backbone
+from ancr.features.images import DecodedImages, collate
+
+_POOLINGS = {"average": pooling.average_pooling, "bilinear": pooling.bilinear_pooling}
+
+
+@dataclass
+class Batch:
+    """Outcome of a batch: vectors or local descriptors of the readable images, reasons for the others."""
+
+    positions: list
+    readable: list
+    output: Any
+    reasons: dict
+
+
+@dataclass
+class Extractor:
+    """A network, the pooling after it and how to run both.
+
+    Parameters
+    ----------
+    network : Backbone
+        Cut at the layer wanted.
+    pooling : {"average", "bilinear", "fisher"} or None
+        For local descriptors; None where the network puts out vectors.
+    mixture : GaussianMixture or None
+        Of Fisher vectors.
+    batch_size, device, precision, n_workers, progress
+        As in :class:`ancr.features.DeepFeatures`.
+    """
+
+    network: Backbone
+    pooling: str | None
+    mixture: Any
+    batch_size: int
+    device: Any
+    precision: str
+    n_workers: int | None
+    progress: bool
+
+    @property
+    def identity(self):
+        """All that a vector depends on besides its image."""
+        identity = {**self.network.identity, "pooling": self.pooling, "precision": self.precision}
+        if self.mixture is not None:
+            parts = (self.mixture.weights_, self.mixture.means_, self.mixture.covariances_)
+            content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+            identity["mixture"] = hashlib.blake2b(content, digest_size=16).hexdigest()
+        return identity
+
+    def batches(self, images):
+        """Vectors (n_readable, width) as NumPy arrays, batch after batch."""
+        for batch in self.raw_batches(images):
+            if batch.readable:
+                batch.output = self._pool(batch.output)
+            yield batch
+
+    def raw_batches(self, images):
+        """What the network puts out, as tensors, batch after batch; other processes decode ahead."""
+        self.prepare()
+        with progress_bar("images", len(images), enabled=self.progress) as advance:
+            for positions, readable, tensors, reasons in self._loader(images):
+                output = self.run(tensors) if readable else None
+                yield Batch(positions, readable, output, reasons)
+                advance(len(positions))
+
+    def prepare(self):
+        """Bring the network to the device."""
+        self.network.module.to(self.device, memory_format=self._layout)
+        return self
+
+    def run(self, tensors):
+        """Preprocessed images through the network, in the precision asked for; float32 comes out."""
+        torch = import_torch()
+        precision = getattr(torch, self.precision)
+        mixed = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
+        with torch.inference_mode(), mixed:
+            tensors = tensors.to(self.device, non_blocking=True, memory_format=self._layout)
+            return self.network.forward(tensors).float()
+
+    @property
+    def _layout(self):
+        """Memory format: tensor cores want channels last."""
+        torch = import_torch()
+        return torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
+
+    def sample_descriptors(self, images, n_descriptors, random_state):
+        """Batches with their local descriptors, as many of every image, at most ``n_descriptors`` in all."""
+        random = np.random.default_rng(random_state)
+        each = max(1, n_descriptors // max(1, len(images)))
+        for batch in self.raw_batches(images):
+            local = batch.output.cpu().numpy() if batch.readable else ()
+            yield batch, [image[random.permutation(len(image))[:each]] for image in local]
+
+    def _loader(self, images):
+        from torch.utils.data import DataLoader
+
+        workers = self.n_workers
+        if workers is None:
+            few = (
+                len(images) <= 2 * self.batch_size
+            )  # starting a process takes longer than decoding a few images
+            workers = 0 if few else min(8, (os.cpu_count() or 1) - 1)
+        return DataLoader(
+            DecodedImages(images, self.network.transform),
+            batch_size=self.batch_size,
+            num_workers=workers,
+            collate_fn=collate,
+            pin_memory=self.device.type == "cuda",
+        )
+
+    def _pool(self, output):
+        if self.pooling == "fisher":
+            return pooling.fisher_pooling(output.cpu().numpy(), self.mixture)
+        if self.pooling is not None:
+            output = _POOLINGS[self.pooling](output)
+        return output.cpu().numpy()
+
+
+def resolve_precision(precision, device):
+    """``"auto"`` is float16 on a CUDA card and float32 elsewhere."""
+    if precision != "auto":
+        return precision
+    return "float16" if choose_device(device).type == "cuda" else "float32"

@@ -1,0 +1,96 @@
+"""Images as a network reads them: told apart by content, decoded in the background."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+
+class UnreadableImageError(OSError):
+    """An image is corrupt, truncated or no image; the message names it."""
+
+
+def as_image_list(X):
+    """Check images and list them one by one.
+
+    Parameters
+    ----------
+    X : sequence
+        Paths; or images as arrays (height, width), (height, width, 3), uint8 or floats in [0, 1]; or an array
+        of such images, stacked.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    if isinstance(X, str | Path):
+        raise ValueError(f"X={str(X)!r} is one path, but expected a sequence of images")
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "UO" and X.ndim not in (3, 4):
+        raise ValueError(
+            f"X has shape {X.shape}, but expected paths, or images stacked to (n, height, width[, channels])"
+        )
+    images = list(X)
+    for i, image in enumerate(images):
+        if not isinstance(image, str | Path) and np.ndim(image) not in (2, 3):
+            raise ValueError(f"X[{i}] is {type(image).__name__}, but expected a path or an image")
+    return images
+
+
+def image_name(image, position):
+    """What an image is called in a report."""
+    return str(image) if isinstance(image, str | Path) else f"image {position}"
+
+
+def content_digest(image):
+    """16 bytes that tell images apart: of a file's bytes, or of an array with its shape and type."""
+    digest = hashlib.blake2b(digest_size=16)
+    if isinstance(image, str | Path):
+        digest.update(Path(image).read_bytes())
+    else:
+        pixels = np.ascontiguousarray(image)
+        digest.update(f"{pixels.shape}{pixels.dtype}".encode())
+        digest.update(pixels.tobytes())
+    return digest.digest()
+
+
+def decode(image):
+    """A Pillow image in RGB, fully read."""
+    from PIL import Image
+
+    if isinstance(image, str | Path):
+        with Image.open(image) as file:
+            return file.convert("RGB")
+    pixels = np.asarray(image)
+    if np.issubdtype(pixels.dtype, np.floating):
+        if pixels.min() < 0 or pixels.max() > 1:
+            raise ValueError(f"float pixels from {pixels.min():g} to {pixels.max():g}, but expected [0, 1]")
+        pixels = np.rint(pixels * 255)
+    return Image.fromarray(pixels.astype(np.uint8)).convert("RGB")
+
+
+class DecodedImages:
+    """Images behind a DataLoader: decoded and preprocessed, or the reason why not."""
+
+    def __init__(self, images, transform):
+        self.images = images
+        self.transform = transform
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, i):
+        try:
+            return i, self.transform(decode(self.images[i])), None
+        except Exception as error:  # decoders raise anything, from OSError to SyntaxError
+            return i, None, f"{type(error).__name__}: {error}"
+
+
+def collate(samples):
+    """Readable images of a batch as one tensor, with their positions; and the reasons of the others."""
+    import torch
+
+    readable = [(i, tensor) for i, tensor, reason in samples if reason is None]
+    unreadable = {i: reason for i, _, reason in samples if reason is not None}
+    tensors = torch.stack([tensor for _, tensor in readable]) if readable else None
+    return [i for i, _, _ in samples], [i for i, _ in readable], tensors, unreadable

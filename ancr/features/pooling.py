@@ -1,0 +1,86 @@
+"""From local descriptors (positions × channels) to one vector an image."""
+
+import numpy as np
+
+from ancr.features._torch import import_torch
+
+
+def average_pooling(descriptors):
+    """Mean over positions.
+
+    Parameters
+    ----------
+    descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
+        What a convolution puts out.
+    """
+    return descriptors.mean(dim=1)
+
+
+def bilinear_pooling(descriptors):
+    """B-CNN: the mean outer product of a descriptor with itself, signed square root, then unit ℓ2 norm.
+
+        B = (1/P) Σ_p x_p x_pᵀ,   b = vec(B),   b ← sign(b)·√|b|,   b ← b/‖b‖
+
+    Parameters
+    ----------
+    descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
+        What a convolution puts out.
+
+    References
+    ----------
+    T.-Y. Lin, A. RoyChowdhury, S. Maji: Bilinear CNN models for fine-grained visual recognition. ICCV 2015.
+    """
+    torch = import_torch()
+    outer = descriptors.transpose(1, 2) @ descriptors / descriptors.shape[1]
+    flat = outer.flatten(1)
+    return torch.nn.functional.normalize(flat.sign() * flat.abs().sqrt(), dim=1)
+
+
+def fit_fisher_mixture(descriptors, n_modes, random_state):
+    """Gaussian mixture of local descriptors, diagonal covariances: the vocabulary of Fisher vectors.
+
+    Parameters
+    ----------
+    descriptors : ndarray of shape (n_descriptors, n_channels)
+        Drawn from the training images.
+    n_modes : int
+        Gaussians.
+    random_state : int
+        Seed of their start.
+    """
+    if len(descriptors) < n_modes:
+        raise ValueError(f"n_modes={n_modes}, but the images give only {len(descriptors)} local descriptors")
+    options = {"covariance_type": "diag", "random_state": random_state}
+    return _skimage().learn_gmm(np.asarray(descriptors, np.float64), n_modes=n_modes, gm_args=options)
+
+
+def fisher_pooling(descriptors, mixture):
+    """FV-CNN: gradient of the mixture's log-likelihood, signed square root, then unit ℓ2 norm.
+
+    Parameters
+    ----------
+    descriptors : ndarray of shape (n_images, n_positions, n_channels)
+        What a convolution puts out.
+    mixture : sklearn.mixture.GaussianMixture
+        Of :func:`fit_fisher_mixture`, with K modes.
+
+    Returns
+    -------
+    ndarray of shape (n_images, K + 2·K·n_channels)
+        Gradients by mixture weights, means and variances.
+
+    References
+    ----------
+    M. Cimpoi, S. Maji, A. Vedaldi: Deep filter banks for texture recognition and segmentation. CVPR 2015.
+    """
+    encode = _skimage().fisher_vector
+    return np.stack([encode(image.astype(np.float64), mixture, improved=True) for image in descriptors])
+
+
+def _skimage():
+    try:
+        from skimage import feature
+    except ImportError as error:
+        message = "pooling='fisher' needs scikit-image: pip install 'ancr[features]'"
+        raise ImportError(message) from error
+    return feature

@@ -1,0 +1,98 @@
+"""Feature vectors under the content of their images, in memory or on disk."""
+
+import hashlib
+import json
+import shutil
+import time
+import uuid
+from pathlib import Path
+
+import numpy as np
+
+_STALE_SECONDS = 24 * 3600
+
+
+class FeatureStore:
+    """Vectors found by a 16-byte digest, added a block at a time.
+
+    On disk a block is a folder of two arrays, ``digests.npy`` and ``features.npy``. It is written under a
+    temporary name and renamed when complete: a killed process loses the block it was at and nothing else, and
+    processes that write at once cannot meet, because every block has a name of its own. At worst both compute
+    the same vector. Blocks are memory-mapped when read.
+
+    Parameters
+    ----------
+    folder : path-like or None
+        Home of all features on disk; None keeps them in memory.
+    identity : dict
+        All that the vectors depend on besides the image; each identity has a sub-folder, with
+        ``identity.json`` for the curious.
+    """
+
+    def __init__(self, folder, identity):
+        self.folder = None
+        self._blocks = []
+        self._places = {}
+        if folder is not None:
+            text = json.dumps(identity, sort_keys=True, indent=1)
+            self.folder = Path(folder) / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write_text(self.folder / "identity.json", text)
+            self._drop_stale()
+            self._open()
+
+    def __contains__(self, digest):
+        return digest in self._places
+
+    def add(self, digests, features):
+        """Keep the vectors of a block of images."""
+        features = np.ascontiguousarray(features, dtype=np.float32)
+        if self.folder is not None:
+            features = self._write(digests, features)
+        self._register(digests, features)
+
+    def gather(self, digests):
+        """Vectors of images, one a row; NaN for those that are not here."""
+        width = self._blocks[0].shape[1] if self._blocks else 0
+        out = np.full((len(digests), width), np.nan, np.float32)
+        places = np.array([self._places.get(digest, (-1, -1)) for digest in digests]).reshape(-1, 2)
+        for number in np.unique(places[places[:, 0] >= 0, 0]):
+            here = places[:, 0] == number
+            out[here] = self._blocks[number][places[here, 1]]
+        return out
+
+    def _register(self, digests, features):
+        self._blocks.append(features)
+        number = len(self._blocks) - 1
+        self._places |= {digest: (number, row) for row, digest in enumerate(digests)}
+
+    def _open(self):
+        for block in sorted(self.folder.glob("block-*")):
+            try:
+                digests = [row.tobytes() for row in np.load(block / "digests.npy")]
+                features = np.load(block / "features.npy", mmap_mode="r")
+            except (OSError, ValueError):
+                continue  # cut short by a power failure: its images are computed again
+            self._register(digests, features)
+
+    def _write(self, digests, features):
+        name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
+        draft, block = self.folder / f"draft-{name}", self.folder / f"block-{name}"
+        draft.mkdir()
+        np.save(draft / "digests.npy", np.frombuffer(b"".join(digests), np.uint8).reshape(len(digests), -1))
+        np.save(draft / "features.npy", features)
+        draft.rename(block)
+        return np.load(block / "features.npy", mmap_mode="r")
+
+    def _drop_stale(self):
+        """Clear drafts of processes that were killed long ago."""
+        for draft in self.folder.glob("draft-*"):
+            if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write_text(path, text):
+    """All or nothing, also with two writers."""
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}")
+    draft.write_text(text)
+    draft.replace(path)

@@ -1,0 +1,13 @@
+"""Heavy components, or a skip that names the missing one."""
+
+import pytest
+
+from ancr.features import _torch
+
+
+def component(name):
+    """The module torch, torchvision or timm as the library itself imports it."""
+    try:
+        return getattr(_torch, f"import_{name}")()
+    except ImportError as error:
+        pytest.skip(f"{name} is not installed: {error}")
