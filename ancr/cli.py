@@ -15,9 +15,7 @@ def main() -> None:
 
 
 @main.command()
-@click.option(
-    "--draws", default=5, show_default=True, type=click.IntRange(1), help="Random draws of the training set."
-)
+@click.option("--draws", default=5, show_default=True, type=click.IntRange(1), help="Random draws of the training set.")
 @click.option(
     "--output",
     default=Path("results"),

@@ -125,9 +125,7 @@ def describe(device, precision, operations, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--batch-sizes", type=int, nargs="+")
     parser.add_argument("--repeats", type=int)

@@ -57,9 +57,7 @@ class ResumingDownloader:
             if response.status_code == 416:  # the partial file is as long as the whole, or longer
                 part.unlink()
                 validator.unlink()
-                raise requests.exceptions.ConnectionError(
-                    f"{url}: the partial file did not fit and was dropped"
-                )
+                raise requests.exceptions.ConnectionError(f"{url}: the partial file did not fit and was dropped")
             response.raise_for_status()
             resumed = response.status_code == 206
             _remember_validator(response, validator)
@@ -75,9 +73,7 @@ class ResumingDownloader:
                     out.write(chunk)
                     advance(len(chunk))
         if expected is not None and part.stat().st_size != expected:
-            raise requests.exceptions.ConnectionError(
-                f"{url}: {part.stat().st_size} of {expected} bytes came"
-            )
+            raise requests.exceptions.ConnectionError(f"{url}: {part.stat().st_size} of {expected} bytes came")
 
 
 def _remember_validator(response, path):

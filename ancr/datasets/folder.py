@@ -12,9 +12,7 @@ from sklearn.utils import Bunch
 
 from ancr.datasets._locate import WrongTreeError, describe_tree
 
-IMAGE_SUFFIXES = frozenset(
-    {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
-)
+IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
 _EXPECTED = "folder/\n  first class/\n    image.jpg …\n  second class/\n    image.jpg …"
 
@@ -79,8 +77,7 @@ def _read_tree(root):
         classes = _visible_folders(part)
         if not classes:
             raise WrongTreeError(
-                f"{part} has no sub-folders, one a class.\n"
-                f"Expected:\n{_EXPECTED}\nFound:\n{describe_tree(part)}"
+                f"{part} has no sub-folders, one a class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(part)}"
             )
         for folder in classes:
             files = [entry for entry in sorted(folder.rglob("*")) if entry.is_file() and not _hidden(entry)]
@@ -127,9 +124,7 @@ def _check_csv_rows(path, rows):
         raise ValueError(f"{path}: no label for {', '.join(unlabelled[:5])}")
     missing = [str(image) for image, _, _ in rows if not image.is_file()]
     if missing:
-        raise FileNotFoundError(
-            f"{path} names {len(missing)} files that are not there: {', '.join(missing[:5])}"
-        )
+        raise FileNotFoundError(f"{path} names {len(missing)} files that are not there: {', '.join(missing[:5])}")
     labels = {}
     for image, label, _ in rows:
         if labels.setdefault(image, label) != label:

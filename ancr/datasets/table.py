@@ -101,9 +101,7 @@ def _read_frame(path, data, target):
     vectors = frame[columns] if columns else frame.drop(columns=[label, *extra])
     text = [name for name in vectors if not pd.api.types.is_numeric_dtype(vectors[name])]
     if text:
-        raise ValueError(
-            f"{path}: columns {', '.join(map(str, text))} are no numbers; name the vectors with data="
-        )
+        raise ValueError(f"{path}: columns {', '.join(map(str, text))} are no numbers; name the vectors with data=")
     return vectors.to_numpy(), frame[label].to_numpy(), extra
 
 
@@ -118,15 +116,11 @@ def _pick(path, arrays, data, target):
 def _name_of(path, names, wanted, usual, argument):
     if wanted is not None:
         if wanted not in names:
-            raise ValueError(
-                f"{argument}={wanted!r} is not in {path.name}, which has {', '.join(map(str, names))}"
-            )
+            raise ValueError(f"{argument}={wanted!r} is not in {path.name}, which has {', '.join(map(str, names))}")
         return wanted
     found = [name for name in usual if name in names]
     if not found:
-        raise ValueError(
-            f"{argument} is None, but {path.name} has none of the usual names; it has {', '.join(names)}"
-        )
+        raise ValueError(f"{argument} is None, but {path.name} has none of the usual names; it has {', '.join(names)}")
     return found[0]
 
 
@@ -168,7 +162,5 @@ def _class_names(path, labels, class_names):
         names, target = np.unique(labels, return_inverse=True)
         return names.astype(str), target.astype(np.int64)
     if labels.min() < 0 or labels.max() >= len(class_names):
-        raise ValueError(
-            f"{path}: labels from {labels.min()} to {labels.max()}, but {len(class_names)} class_names"
-        )
+        raise ValueError(f"{path}: labels from {labels.min()} to {labels.max()}, but {len(class_names)} class_names")
     return np.asarray(class_names).astype(str), labels.astype(np.int64)

@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ancr.datasets import load_digits, per_class_split
 from ancr.experiments.cells import Cell
-from ancr.experiments.methods import METHODS
+from ancr.experiments.methods import PROTOCOLS, Method, methods_for
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Plan:
     protocol: str
     draw: int
     seed: int
+    recipe: Method
     load: object
 
     @property
@@ -28,24 +30,18 @@ class Plan:
         """What identifies the experiment, as `Cell.key`."""
         return (self.dataset, self.features, self.setting, self.method, self.protocol, self.draw)
 
-    @property
-    def params(self):
-        """The settings that the protocol gives the method."""
-        return METHODS[self.protocol][self.method].params
-
     def run(self):
         """Fit and score."""
         X, y, Q, truth = self.load()
-        method = METHODS[self.protocol][self.method]
         start = time.perf_counter()
-        clf = method.build().fit(X, y)
+        clf = self.recipe.build().fit(X, y)
         fitted = time.perf_counter()
         right = clf.predict(Q) == truth
         done = time.perf_counter()
         return Cell(
             *self.key,
             seed=self.seed,
-            params=self.params,
+            params=self.recipe.params,
             accuracy=100.0 * float(np.mean(right)),
             n_test=len(truth),
             fit_s=fitted - start,
@@ -62,11 +58,11 @@ def plan_digits(draws=5, per_class=(10, 20, 50, 100)):
         return digits.data[train], digits.target[train], digits.data[test], digits.target[test]
 
     return [
-        Plan("digits", "pixels", f"N={n}", method, protocol, draw, draw, lambda n=n, seed=draw: split(n, seed))
+        Plan("digits", "pixels", f"N={n}", name, protocol, draw, draw, method, partial(split, n, draw))
         for draw in range(draws)
         for n in per_class
-        for protocol, methods in METHODS.items()
-        for method in methods
+        for protocol in PROTOCOLS
+        for name, method in methods_for("digits", f"N={n}", protocol).items()
     ]
 
 
@@ -75,7 +71,7 @@ def run_missing(plans, file, on_cell=lambda cell: None):
     known = {cell.key: cell for cell in file.read()}
     for plan in plans:
         # A cell of other settings does not count; its line stays, and the newer one is read.
-        if plan.key not in known or known[plan.key].params != plan.params:
+        if plan.key not in known or known[plan.key].params != plan.recipe.params:
             known[plan.key] = plan.run()
             file.append(known[plan.key])
         on_cell(known[plan.key])

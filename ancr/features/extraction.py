@@ -110,9 +110,7 @@ class Extractor:
 
         workers = self.n_workers
         if workers is None:
-            few = (
-                len(images) <= 2 * self.batch_size
-            )  # starting a process takes longer than decoding a few images
+            few = len(images) <= 2 * self.batch_size  # starting a process takes longer than decoding a few images
             workers = 0 if few else min(8, (os.cpu_count() or 1) - 1)
         return DataLoader(
             DecodedImages(images, self.network.transform),

@@ -56,9 +56,7 @@ def load_source(source, data_home=None):
     return datasets.load_folder(path, label_from="name" if flat else "folder")
 
 
-def extract_to_file(
-    bunch, output, *, weights="default", workers=None, cache_dir="auto", strict=False, **options
-):
+def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir="auto", strict=False, **options):
     """Compute deep features of a data set's images and write them to an ``.npz`` file, all or nothing.
 
     Parameters

@@ -42,9 +42,7 @@ def test_labels_follow_the_annotation(tmp_path):
     assert all(cub.target_names[y] in path for path, y in zip(cub.filenames, cub.target, strict=True))
     trees.stanford40(tmp_path)
     actions = datasets.load_stanford40(tmp_path)
-    assert all(
-        actions.target_names[y] in path for path, y in zip(actions.filenames, actions.target, strict=True)
-    )
+    assert all(actions.target_names[y] in path for path, y in zip(actions.filenames, actions.target, strict=True))
     trees.aircraft(tmp_path)
     aircraft = datasets.load_aircraft(tmp_path)
     assert aircraft.target_names.tolist() == ["707-320", "Boeing 717"]

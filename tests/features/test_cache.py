@@ -22,9 +22,7 @@ BLOCK = BATCH * BATCHES_A_BLOCK
 
 
 def tiny(cache, **options):
-    return DeepFeatures(
-        "test_resnet", **{"weights": None, "cache_dir": cache, "batch_size": BATCH, **options}
-    )
+    return DeepFeatures("test_resnet", **{"weights": None, "cache_dir": cache, "batch_size": BATCH, **options})
 
 
 def test_second_run_computes_nothing(timm, paths, tmp_path):

@@ -126,10 +126,7 @@ def test_timm_backbone(torch, timm, pixels):
 
 
 def test_tokens_of_a_transformer_are_descriptors(timm, pixels):
-    assert (
-        DeepFeatures("test_vit", pooling="average", weights=None, cache_dir=None).transform(pixels).shape[0]
-        == 3
-    )
+    assert DeepFeatures("test_vit", pooling="average", weights=None, cache_dir=None).transform(pixels).shape[0] == 3
 
 
 def test_paths_and_arrays_agree(timm, paths):
@@ -140,9 +137,7 @@ def test_paths_and_arrays_agree(timm, paths):
 
 def test_grey_images(timm, pixels):
     grey = pixels[..., 0]
-    np.testing.assert_array_equal(
-        tiny().transform(grey), tiny().transform(np.repeat(grey[..., None], 3, axis=-1))
-    )
+    np.testing.assert_array_equal(tiny().transform(grey), tiny().transform(np.repeat(grey[..., None], 3, axis=-1)))
 
 
 def test_workers_change_nothing(timm, paths):
@@ -151,10 +146,7 @@ def test_workers_change_nothing(timm, paths):
 
 
 def test_image_size(timm, pixels):
-    assert (
-        tiny(image_size=96, layer="conv").transform(pixels).shape
-        == tiny(layer="conv").transform(pixels).shape
-    )
+    assert tiny(image_size=96, layer="conv").transform(pixels).shape == tiny(layer="conv").transform(pixels).shape
     assert not np.allclose(tiny(image_size=96).transform(pixels), tiny().transform(pixels))
 
 
