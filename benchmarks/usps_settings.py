@@ -65,7 +65,10 @@ GRIDS = {
         *grid(ancr.ANCRClassifier, alpha=[1e-4, 1e-3, 1e-2, 0.03, 0.1]),
     ],
     "ACR": [*grid(ancr.ACRClassifier, alpha=[1e-4, 1e-3, 1e-2, 0.03, 0.1, 1.0])],
-    "NCR": [*admm(ancr.NCRClassifier, alpha=[1e-3], rho=[0.03, 0.1, 0.3, 1.0]), *grid(ancr.NCRClassifier, alpha=[1e-3])],
+    "NCR": [
+        *admm(ancr.NCRClassifier, alpha=[1e-3], rho=[0.03, 0.1, 0.3, 1.0]),
+        *grid(ancr.NCRClassifier, alpha=[1e-3]),
+    ],
 }
 
 
@@ -107,9 +110,15 @@ def report(found, draws):
         order = sorted(means, key=lambda key: np.abs(np.subtract(means[key], printed)).mean())
         lines += [f"| {k[1]} | `{k[2]}` | " + " | ".join(f"{m:.2f}" for m in means[k]) + " |" for k in order]
         best = [min(means, key=lambda key, i=i: abs(means[key][i] - printed[i])) for i in range(len(SIZES))]
-        lines += ["", "Closest by column: " + "; ".join(
-            f"N={n}: {b[1]}, `{b[2]}` ({means[b][i] - printed[i]:+.2f})" for i, (n, b) in enumerate(zip(SIZES, best, strict=True))
-        ), ""]
+        lines += [
+            "",
+            "Closest by column: "
+            + "; ".join(
+                f"N={n}: {b[1]}, `{b[2]}` ({means[b][i] - printed[i]:+.2f})"
+                for i, (n, b) in enumerate(zip(SIZES, best, strict=True))
+            ),
+            "",
+        ]
     return "\n".join(lines)
 
 

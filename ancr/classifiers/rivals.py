@@ -67,7 +67,7 @@ class SRCClassifier(BaseRepresentationClassifier):
     gap : float or None, default=None
         None: the optimum, certified. A number: an interior-point method stopped at this relative duality gap. The
         published numbers come from such a solver stopped at 0.01; its iterates are dense, cost O(nd²) an iteration,
-        and classify differently from the optimum.
+        and classify differently from the optimum. Below 1e-5 rounding keeps it from its aim: use None.
     rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
     tol : float or None, default=None
