@@ -13,8 +13,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression  # noqa: F401  (softmax is not a row of this table)
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import ancr
 from ancr.datasets import load_usps, per_class_split
@@ -50,7 +49,10 @@ def admm(estimator, **choices):
 PCA = FEATURES[2:]
 GRIDS = {
     "NSC": [*grid(ancr.NSCClassifier, alpha=[0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0], rule=["res", "reg"])],
-    "SVM": [*grid(LinearSVC, FEATURES[:2], C=[0.01, 0.1, 1.0])],
+    "SVM": [
+        *grid(LinearSVC, FEATURES[:2], C=[0.01, 0.1, 1.0]),
+        *grid(SVC, FEATURES[:2], kernel=["linear"], C=[1e-3, 1e-2, 0.1, 1.0]),
+    ],
     "SRC": [*grid(ancr.SRCClassifier, PCA, alpha=[5e-3, 0.02, 0.05, 0.1], rule=["res", "reg"])],
     "CRC": [*grid(ancr.CRCClassifier, alpha=[1e-3, 1e-2, 0.1, 1.0, 3.0], rule=["reg", "res"])],
     "CROC": [*grid(ancr.CROCClassifier, PCA, alpha=[1e-3, 0.1, 1.0, 3.0], weight=[0.0, 0.1, 0.3, 0.7])],
