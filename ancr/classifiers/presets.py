@@ -31,11 +31,11 @@ class CRCClassifier(BaseRepresentationClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_digits
     >>> from ancr import CRCClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> CRCClassifier().fit(X[::2], y[::2]).predict(X[1::50])
-    array([0, 1, 2])
+    >>> X, y = load_digits(return_X_y=True)
+    >>> CRCClassifier().fit(X[:300], y[:300]).predict(X[300:303])
+    array([7, 3, 5])
     """
 
     quadratic, constraint = "ridge", "free"
