@@ -87,7 +87,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0, 1ᵀc = 1        (Eq. 2)
 
     The query is a weighted mean of training samples, most of them with weight zero: the samples that decided can
-    be shown. Rule ``res``.
+    be shown. Rule ``res``. The exact solver costs n·d a query plus n·s a round for the s atoms in use, about what CRC
+    costs. Use it where classes are well sampled and an answer has to be explained.
 
     ``ANCRClassifier(alpha=1e-4, solver="admm", rho=1e-2, max_iter=5, code="c")`` is what the authors' script ran
     on AR: five iterations, classified with an iterate outside the simplex. That is a different classifier from
@@ -160,7 +161,7 @@ class NCRClassifier(ANCRClassifier):
 
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0
 
-    Rule ``res``. Parameters as for `ANCRClassifier`.
+    Rule ``res``; the cost is ANCR's. Use it to see what Σc = 1 adds. Parameters as for `ANCRClassifier`.
 
     References
     ----------
@@ -176,7 +177,8 @@ class NRCClassifier(BaseRepresentationClassifier):
 
         c = argmin ‖y − Xc‖²   s.t. c ≥ 0
 
-    Rule ``res``. Parameters as for `ANCRClassifier`, without ``alpha``.
+    Rule ``res``; the cost is ANCR's. Use it where samples are non-negative and there is no λ to choose. Parameters as
+    for `ANCRClassifier`, without ``alpha``.
 
     References
     ----------
