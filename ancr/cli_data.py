@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-_DATA_HOME = click.option(
+DATA_HOME = click.option(
     "--data-home",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of data sets. Default: $ANCR_DATA, then the platform's cache folder.",
@@ -32,7 +32,7 @@ def readable_errors() -> Iterator[None]:
 
 
 @click.command()
-@_DATA_HOME
+@DATA_HOME
 def datasets(data_home: Path | None) -> None:
     """Show which data sets are here, where, under which licence, and how to get the rest."""
     from rich.console import Console
@@ -63,7 +63,7 @@ def _inventory_row(present: Any) -> tuple[str, ...]:
 
 @click.command()
 @click.argument("name")
-@_DATA_HOME
+@DATA_HOME
 def fetch(name: str, data_home: Path | None) -> None:
     """Download the data set NAME to where its loader looks; a broken download is resumed."""
     with readable_errors():
@@ -85,7 +85,7 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option("--workers", type=int, help="Processes that decode ahead. Default: by the cores.")
 @click.option("--cache-dir", default="auto", show_default=True, help="Folder of kept vectors, or 'none'.")
 @click.option("--strict", is_flag=True, help="Stop at the first unreadable image.")
-@_DATA_HOME
+@DATA_HOME
 def extract(source: str, output: Path, data_home: Path | None, **options: Any) -> None:
     """Compute features of SOURCE and write them to a file.
 

@@ -91,7 +91,9 @@ class CellFile:
             # A later release may add fields; what this one does not know is no reason to stop.
             return Cell(**{name.name: values[name.name] for name in fields(Cell) if name.name in values})
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{self.path}, line {number} is no cell: {error}. Remove that line and run again") from None
+            raise ValueError(
+                f"{self.path}, line {number} is no cell: {error}. Remove that line and run again"
+            ) from None
 
     def append(self, cell):
         """Add one cell, in a single write."""

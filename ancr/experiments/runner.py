@@ -77,7 +77,7 @@ class Plan:
         return f"{self.method} ({self.protocol}) on {self.source.name} {self.setting}, draw {self.draw}"
 
 
-def make_plans(source, draws=None, protocols=PROTOCOLS, methods=None):
+def make_plans(source, draws=None, protocols=PROTOCOLS):
     """The plans of a source, draw by draw, so that an early stop leaves whole draws.
 
     Parameters
@@ -88,8 +88,6 @@ def make_plans(source, draws=None, protocols=PROTOCOLS, methods=None):
         Random draws; None means as many as the paper makes. A set with an official split has one.
     protocols : sequence of str
         Which protocols.
-    methods : collection of str or None
-        Names to keep; None keeps all.
     """
     draws = (draws or source.draws) if source.random else source.draws
     return [
@@ -98,7 +96,6 @@ def make_plans(source, draws=None, protocols=PROTOCOLS, methods=None):
         for setting in source.settings
         for protocol in protocols
         for name, recipe in methods_for(source.name, setting, protocol).items()
-        if methods is None or name in methods
     ]
 
 

@@ -1,11 +1,13 @@
 """What the cells are made from: a data set, its features, its settings, and the split of every draw."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
 
 from ancr import datasets
 from ancr.datasets import per_class_split
@@ -65,11 +67,14 @@ class Source:
 
     def images(self):
         """``(image, class name)`` of a few samples to show; none where a data set holds no pictures."""
-        bunch = self.bunch
-        if bunch.image_shape is None:
+        if self.bunch.image_shape is None:
             return []
-        firsts = [np.flatnonzero(bunch.target == label)[0] for label in np.unique(bunch.target)[:10]]
-        return [(self.picture(row), str(bunch.target_names[bunch.target[row]])) for row in firsts]
+        return [(self.picture(row), name) for row, name in self._firsts()]
+
+    def _firsts(self):
+        """Row and name of the first sample of every class, ten at most."""
+        target, names = self.bunch.target, self.bunch.target_names
+        return [(np.flatnonzero(target == label)[0], str(names[label])) for label in np.unique(target)[:10]]
 
     def picture(self, row):
         """Sample ``row`` as an image."""
@@ -142,7 +147,7 @@ class StoredFeatures(Source):
     """
 
     settings, typical, draws, random = ("official",), "official", 1, False
-    _LOADERS = {
+    _LOADERS: ClassVar = {
         "stanford40": ("Stanford 40", datasets.load_stanford40),
         "cub": ("CUB-200-2011", datasets.load_cub200),
         "aircraft": ("FGVC-Aircraft", datasets.load_aircraft),
@@ -174,42 +179,55 @@ class Own(Source):
 
     Parameters
     ----------
-    bunch : Bunch
-        ``data`` holds vectors.
-    features : str
-        What they are.
+    own : OwnData
+        The vectors.
     folds : int or None
-        Number of folds; None for the split of the data.
-    pictures : sequence of path-like
-        Images to show as examples, one a sample; may be empty.
+        Number of folds; None for the split of the data, or else 5.
+    standardize : bool or None
+        Bring columns to zero mean and unit variance, as the training part has them; None for tables whose columns
+        have units.
     """
 
-    def __init__(self, bunch, features, folds=5, pictures=()):
+    def __init__(self, own, folds=None, standardize=None):
         super().__init__()
-        self.name, self.title, self.features = bunch.name, bunch.name, features
-        self.folds, self.pictures = folds, pictures
-        self.settings = ("given split",) if folds is None else (f"{folds} folds",)
-        self.typical, self.draws, self.random = self.settings[0], folds or 1, folds is not None
-        self._bunch = bunch
+        self._bunch, self._pictures = own.bunch, own.pictures
+        self.name = self.title = own.bunch.name
+        self._standardize = own.has_units if standardize is None else standardize
+        self.features = own.features + (", standardized" if self._standardize else "")
+        self._folds = folds or (5 if own.bunch.train_indices is None else None)
+        self.settings = (f"{self._folds} folds",) if self._folds else ("given split",)
+        self.typical, self.draws, self.random = self.settings[0], self._folds or 1, False
+        self._check_folds()
+
+    def _check_folds(self):
+        counts = np.bincount(self.bunch.target)
+        rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
+        if self._folds and counts[rarest] < self._folds:
+            name = self.bunch.target_names[rarest]
+            raise ValueError(f"--folds {self._folds}, but class {name!r} has only {counts[rarest]} samples")
 
     def indices(self, setting, draw):
         """Fold number ``draw`` as the test part; or the given split."""
-        if self.folds is None:
-            return self.bunch.train_indices, self.bunch.test_indices
-        folds = StratifiedKFold(self.folds, shuffle=True, random_state=0)
+        if not self._folds:
+            return super().indices(setting, draw)
+        folds = StratifiedKFold(self._folds, shuffle=True, random_state=0)
         return list(folds.split(self.bunch.data, self.bunch.target))[draw]
 
+    def split(self, setting, draw):
+        """The `Split` of a fold, scaled by its training part where wanted."""
+        split = super().split(setting, draw)
+        if not self._standardize:
+            return split
+        scaler = StandardScaler().fit(split.X)
+        return replace(split, X=scaler.transform(split.X), queries=scaler.transform(split.queries))
+
     def images(self):
-        """The first picture of every class, ten at most."""
+        """The first picture of every class, ten at most; none where the data came as vectors."""
         from ancr.experiments.pictures import read_picture
 
-        bunch = self.bunch
-        firsts = [np.flatnonzero(bunch.target == label)[0] for label in np.unique(bunch.target)[:10]]
-        return [
-            (read_picture(self.pictures[row]), str(bunch.target_names[bunch.target[row]]))
-            for row in firsts
-            if len(self.pictures)
-        ]
+        if not len(self._pictures):
+            return []
+        return [(read_picture(self._pictures[row]), name) for row, name in self._firsts()]
 
 
 NAMES = ("digits", "ar", "usps", *StoredFeatures._LOADERS)

@@ -119,7 +119,9 @@ def _large_table(sources, cells):
     merged = {}
     for source in sources:
         for row in [*_rows(source, cells), *_quoted_rows(source)]:
-            into = merged.setdefault((row.quoted, row.protocol, row.method), Row(row.method, row.protocol, {}, row.quoted))
+            into = merged.setdefault(
+                (row.quoted, row.protocol, row.method), Row(row.method, row.protocol, {}, row.quoted)
+            )
             into.entries[source.title] = row.entries["official"]
     rows = sorted(merged.values(), key=lambda row: row.quoted)
     columns = tuple(source.title for source in sources)
@@ -129,7 +131,10 @@ def _large_table(sources, cells):
 def _ablation(sources, cells):
     kept = [cell for cell in cells if cell.method in ABLATION]
     full = _large_table(sources, kept) if sources[0].settings == ("official",) else _small_table(sources[0], kept)
-    rows = sorted((row for row in full.rows if not row.quoted), key=lambda row: (row.protocol != "paper", ABLATION.index(row.method)))
+    rows = sorted(
+        (row for row in full.rows if not row.quoted),
+        key=lambda row: (row.protocol != "paper", ABLATION.index(row.method)),
+    )
     subject = full.title.partition(":")[0]
     return Table(f"{full.name}_ablation", f"Ablation, {subject}: accuracy in %", full.columns, rows, full.notes)
 

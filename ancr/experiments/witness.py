@@ -39,7 +39,9 @@ class Witness:
         if self._solutions:
             solution = concatenate(self._solutions)
             # Tolerances of the precision that the codes were computed in: gap and feasibility.
-            certified.append(solution.verify(*((1e-6, 1e-6) if solution.queries.dtype == np.float32 else (1e-8, 1e-12))))
+            certified.append(
+                solution.verify(*((1e-6, 1e-6) if solution.queries.dtype == np.float32 else (1e-8, 1e-12)))
+            )
         certified = np.concatenate(certified)
         return float(certified.mean()) if len(certified) else None
 
