@@ -5,6 +5,10 @@ With c_i the entries of c on class i, a class wins by the smallest
     res   ‖y − X_i c_i‖
     reg   ‖y − X_i c_i‖² / ‖c_i‖²
     pro   ‖Xc − X_i c_i‖²
+
+or by the largest
+
+    label   Σ c_i, the summed entries of the class
 """
 
 import numpy as np
@@ -31,7 +35,18 @@ def probabilistic_decision(dictionary, queries, codes):
     return -class_squares(dictionary, codes @ dictionary.atoms, codes)[0]
 
 
-RULES = {"res": residual_decision, "reg": regularised_decision, "pro": probabilistic_decision}
+def label_decision(dictionary, queries, codes):
+    """Σ c_i: the weight that the code gives a class."""
+    codes = codes.toarray() if sparse.issparse(codes) else codes
+    return np.add.reduceat(codes, dictionary.bounds[:-1], axis=1)
+
+
+RULES = {
+    "res": residual_decision,
+    "reg": regularised_decision,
+    "pro": probabilistic_decision,
+    "label": label_decision,
+}
 
 
 def class_residuals(dictionary, queries, codes):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -38,9 +38,10 @@ def iris():
 
 
 @pytest.mark.parametrize("classifier", INSTANCES, ids=lambda c: type(c).__name__)
-def test_string_labels_pickle_and_clone(classifier, iris):
-    X, y, Q, truth = iris
-    names = np.array(["setosa", "versicolor", "virginica"])
+def test_string_labels_pickle_and_clone(classifier):
+    data, target = load_digits(return_X_y=True)
+    X, y, Q, truth = data[:300], target[:300], data[300:400], target[300:400]
+    names = np.array("zero one two three four five six seven eight nine".split())
     clf = clone(classifier).fit(X, names[y])
     assert clf.score(Q, names[truth]) > 0.8
     again = pickle.loads(pickle.dumps(clf))

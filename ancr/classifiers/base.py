@@ -32,6 +32,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         **PARAMETER_CONSTRAINTS,
         "rule": [StrOptions(set(RULES))],
         "normalize": ["boolean"],
+        "weight": [Interval(Real, 0, 1, closed="both")],
+        "subspace_alpha": [Interval(Real, 0, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -66,14 +68,21 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         validate_parameter_constraints(constraints, own, caller_name=type(self).__name__)
 
     def _prepare(self):
-        quadratic = QUADRATICS[self.quadratic](getattr(self, "alpha", 0.0))
-        problem = Problem(self.dictionary_, quadratic, SETS[self.constraint])
-        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)}
+        alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
+        quadratic = QUADRATICS[self.quadratic](alpha, gamma, len(self.classes_))
         n, d = self.dictionary_.atoms.shape
         with blas_threads_for(2 * n * d * min(n, d)):
-            self.solver_ = make_solver(self.solver, problem, **options)
+            self.solver_ = self._make_solver(Problem(self.dictionary_, quadratic, SETS[self.constraint]))
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
+
+    def _make_solver(self, problem):
+        options = ("rho", "max_iter", "tol", "code", "n_nonzero")
+        return make_solver(self.solver, problem, **{key: getattr(self, key) for key in options if hasattr(self, key)})
+
+    def _decide(self, queries, codes):
+        """Decision values, larger is better: the rule on the codes."""
+        return RULES[self.rule](self.dictionary_, queries, codes)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -89,9 +98,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return solve_blocks(self.solver_, unit_rows(X) if self.normalize else X, then)
 
-    def _per_class(self, X, rule):
+    def _decisions(self, X):
         return np.concatenate(
-            self._map_solutions(X, lambda queries, solution: rule(self.dictionary_, queries, solution.sorted_codes))
+            self._map_solutions(X, lambda queries, solution: self._decide(queries, solution.sorted_codes))
         )
 
     def predict(self, X):
@@ -106,7 +115,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        best = np.argmax(self._per_class(X, RULES[self.rule]), axis=1)
+        best = np.argmax(self._decisions(X), axis=1)
         return self.classes_[best]
 
     def decision_function(self, X):
@@ -122,7 +131,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries,) for two classes, else (n_queries, n_classes)
             For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        values = self._per_class(X, RULES[self.rule])
+        values = self._decisions(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict_proba(self, X):
@@ -140,7 +149,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        return softmax(self._per_class(X, RULES[self.rule]) / self.temperature, axis=1)
+        return softmax(self._decisions(X) / self.temperature, axis=1)
 
     def residuals(self, X):
         """Class residuals r_i = ‖y − X_i c_i‖, whatever the rule.
@@ -155,7 +164,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries, n_classes)
             Columns as ``classes_``.
         """
-        return self._per_class(X, class_residuals)
+        return np.concatenate(
+            self._map_solutions(
+                X, lambda queries, solution: class_residuals(self.dictionary_, queries, solution.sorted_codes)
+            )
+        )
 
     def codes(self, X):
         """Codes of the queries.
@@ -192,7 +205,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            best = np.argmax(RULES[self.rule](self.dictionary_, queries, solution.sorted_codes), axis=1)
+            best = np.argmax(self._decide(queries, solution.sorted_codes), axis=1)
             return explain_block(self.dictionary_, queries, solution.sorted_codes, self.classes_[best], top)
 
         return [explanation for part in self._map_solutions(X, block) for explanation in part]
@@ -210,17 +223,21 @@ class RepresentationClassifier(BaseRepresentationClassifier):
 
     Parameters
     ----------
-    quadratic : {"ridge", "least_squares", "l1"}, default="ridge"
-        ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁.
+    quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"}, default="ridge"
+        ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁;
+        ``"subspace"`` (NSC): Σ‖y − X_i c_i‖² + λ‖c‖²; ``"probabilistic"`` (ProCRC): ridge + γΣ‖Xc − X_i c_i‖²;
+        ``"competitive"`` (CCRC): ridge + γΣ‖y − X_i c_i‖².
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
         Where c may live: anywhere; Σc = 1; c ≥ 0; both.
     alpha : float, default=1e-3
         The paper's λ ≥ 0. Not used by ``"least_squares"``.
+    gamma : float, default=1e-3
+        Weight γ ≥ 0 of the class terms of ``"probabilistic"`` and ``"competitive"``.
     solver : {"exact", "closed_form", "admm"}, default="exact"
         ``"exact"``: the optimum, on every set; ``"admm"``: the paper's Algorithm 1, for the non-negative and simplex
         sets; ``"closed_form"``: what ``"exact"`` uses on the free and affine sets.
-    rule : {"res", "reg", "pro"}, default="res"
-        Class residual ‖y − X_i c_i‖; that squared over ‖c_i‖²; or ‖Xc − X_i c_i‖².
+    rule : {"res", "reg", "pro", "label"}, default="res"
+        Class residual ‖y − X_i c_i‖; that squared over ‖c_i‖²; ‖Xc − X_i c_i‖²; or the summed entries of the class.
     rho : float, default=1.0
         ADMM's penalty ρ.
     max_iter : int or None, default=None
@@ -269,6 +286,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         quadratic="ridge",
         constraint="free",
         alpha=1e-3,
+        gamma=1e-3,
         solver="exact",
         rule="res",
         rho=1.0,
@@ -281,6 +299,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.quadratic = quadratic
         self.constraint = constraint
         self.alpha = alpha
+        self.gamma = gamma
         self.solver = solver
         self.rule = rule
         self.rho = rho

@@ -33,8 +33,13 @@ class ClosedForm:
         atoms, quadratic = problem.dictionary.atoms, problem.quadratic
         self._centre = np.zeros(atoms.shape[1], atoms.dtype)
         self._offset = np.zeros(atoms.shape[0], atoms.dtype)
-        if quadratic.blocks:
+        if quadratic.blocks and (affine or quadratic.gram):
             self._prepare_dense(affine)
+        elif quadratic.blocks:
+            # H is block-diagonal: every class has its own small ridge problem.
+            alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
+            blocks = problem.dictionary.blocks
+            self._operator = np.concatenate([ridge_operator(atoms[block], alone) for block in blocks], axis=1)
         elif affine:
             aim = quadratic.target / quadratic.gram
             mean = atoms.mean(axis=0)

@@ -109,7 +109,8 @@ class _Run:
         self.problem, self.form, self.queries = solver.problem, solver.form, queries
         self.linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
         quadratic = self.problem.quadratic
-        self.squares = quadratic.target**2 / quadratic.gram * np.einsum("ij,ij->i", queries, queries, dtype=float)
+        reach = quadratic.reach(self.problem.dictionary)
+        self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.
         self.band = (1e-4 if solver.refines else 0.0) * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms

@@ -42,7 +42,7 @@ class Problem:
         span = abs(codes) @ lengths
         if self.constraint.name == "simplex":
             span = span + np.finfo(float).eps ** 0.25 * lengths.max()
-        return quadratic.target**2 / quadratic.gram * (queries**2).sum(axis=1) + span**2
+        return quadratic.reach(self.dictionary) * (queries**2).sum(axis=1) + span**2
 
 
 @dataclass(frozen=True)
