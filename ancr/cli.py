@@ -15,7 +15,7 @@ def main() -> None:
 
     \b
     Example:
-      ancr reproduce digits --draws 1 --no-figures --output /tmp/digits
+      ancr reproduce digits --draws 1 --no-figures --output digits-results
     """
 
 

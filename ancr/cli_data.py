@@ -34,7 +34,12 @@ def readable_errors() -> Iterator[None]:
 @click.command()
 @DATA_HOME
 def datasets(data_home: Path | None) -> None:
-    """Show which data sets are here, where, under which licence, and how to get the rest."""
+    """Show which data sets are here, where, under which licence, and how to get the rest.
+
+    \b
+    Example:
+      ancr datasets
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -65,7 +70,12 @@ def _inventory_row(present: Any) -> tuple[str, ...]:
 @click.argument("name")
 @DATA_HOME
 def fetch(name: str, data_home: Path | None) -> None:
-    """Download the data set NAME to where its loader looks; a broken download is resumed."""
+    """Download the data set NAME to where its loader looks; a broken download is resumed.
+
+    \b
+    Example:
+      ancr fetch usps --data-home data
+    """
     with readable_errors():
         from ancr.datasets import fetch as fetch_data
 
@@ -92,6 +102,10 @@ def extract(source: str, output: Path, data_home: Path | None, **options: Any) -
     SOURCE is a data set's name, a folder with one sub-folder a class, or a CSV of path,label. A flat
     folder of images is taken as one image a class, named after it. The result holds features, labels,
     class_names, image_names and, where there is a split, is_train; ancr.datasets.load_table reads it.
+
+    \b
+    Example (photos has one sub-folder of images a class):
+      ancr extract photos --backbone resnet18 --output photos.npz
     """
     with readable_errors():
         from ancr.features.to_file import extract_to_file, load_source

@@ -59,7 +59,7 @@ def reproduce(
 
     \b
     Example:
-      ancr reproduce digits --draws 1 --no-figures --output /tmp/digits
+      ancr reproduce digits --draws 1 --no-figures --output digits-results
     """
     with readable_errors(), _resumable(output):
         from ancr.experiments.runner import make_plans
@@ -109,8 +109,8 @@ def compare(
 
     \b
     Example:
-      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('/tmp/wine.csv')"
-      ancr compare /tmp/wine.csv --label target --methods CRC,ANCR --no-figures --output /tmp/wine
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr compare wine.csv --label target --methods CRC,ANCR --no-figures --output wine-results
     """
     with readable_errors(), _resumable(output):
         from ancr.experiments.runner import make_plans

@@ -37,8 +37,8 @@ def train(
 
     \b
     Example:
-      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('/tmp/wine.csv')"
-      ancr train /tmp/wine.csv --label target --set alpha=0.01 --output /tmp/wine-model.npz
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr train wine.csv --label target --set alpha=0.01 --output wine-model.npz
     """
     with readable_errors():
         from ancr.model_file import Model, make_classifier
@@ -74,9 +74,9 @@ def predict(model: Path, data: Path, output: Path) -> None:
 
     \b
     Example:
-      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('/tmp/wine.csv')"
-      ancr train /tmp/wine.csv --label target --output /tmp/wine-model.npz
-      ancr predict /tmp/wine-model.npz /tmp/wine.csv --output /tmp/wine-labels.csv
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr train wine.csv --label target --output wine-model.npz
+      ancr predict wine-model.npz wine.csv --output wine-labels.csv
     """
     with readable_errors():
         from ancr.model_file import Model

@@ -19,6 +19,7 @@ FORMAT = "ancr-model"
 # A newer minor version may add entries that an older reader can ignore; a newer major one must be refused.
 VERSION = (1, 0)
 _ARRAYS = ("samples", "labels", "names")
+_SETTINGS = ("method", "params", "features", "standardize")
 
 
 class ModelFileError(ValueError):
@@ -74,11 +75,8 @@ class Model:
             "format": FORMAT,
             "version": list(self.version),
             "ancr": ancr.__version__,
-            "method": self.method,
-            "params": self.params,
-            "features": self.features,
             "columns": list(self.columns),
-            "standardize": self.standardize,
+            **{name: getattr(self, name) for name in _SETTINGS},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as draft:
@@ -90,8 +88,6 @@ class Model:
     def load(cls, path):
         """Read a model, and refuse what is none or comes from a newer major version."""
         header, arrays = _read(Path(path))
-        if header.get("format") != FORMAT:
-            raise ModelFileError(f"{path} is no ancr model")
         major, minor = header["version"]
         if major > VERSION[0]:
             raise ModelFileError(
@@ -99,12 +95,9 @@ class Model:
                 "a newer release of ancr can read it"
             )
         model = cls(
-            header["method"],
-            header["params"],
+            **{name: header[name] for name in _SETTINGS},
             **arrays,
-            features=header["features"],
             columns=tuple(header["columns"]),
-            standardize=header["standardize"],
             version=(major, minor),
         )
         make_classifier(model.method, model.params)  # a name or setting that does not exist is told here
@@ -116,7 +109,10 @@ def _read(path):
         raise FileNotFoundError(f"{path} does not exist")
     try:
         with np.load(path, allow_pickle=False) as content:
-            return json.loads(str(content["header"])), {name: content[name] for name in _ARRAYS}
+            header = json.loads(str(content["header"]))
+            if header["format"] != FORMAT or not {"version", "columns", *_SETTINGS} <= set(header):
+                raise KeyError("header")
+            return header, {name: content[name] for name in _ARRAYS}
     except (ValueError, KeyError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{path} is no ancr model") from error
 

@@ -96,7 +96,11 @@ def table_columns(path):
         if not path.stat().st_size:
             raise ValueError(f"{path} is empty")
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-            return next(csv.reader(file), [])
+            rows = csv.reader(file)
+            header = next(rows, [])
+            if next(rows, None) is None:
+                raise ValueError(f"{path} has a header but no rows")
+            return header
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as parquet
 
@@ -130,7 +134,7 @@ def _lists_images(path):
 def _check(path, bunch):
     present = np.unique(bunch.target)
     if len(present) < 2:
-        only = f": {bunch.target_names[present[0]]!r}" if len(present) else ""
+        only = f": {str(bunch.target_names[present[0]])!r}" if len(present) else ""
         raise ValueError(f"{path} holds {len(present)} class{only}, but at least two are needed")
     if not np.isfinite(bunch.data).all():
         raise ValueError(f"{path} has {np.count_nonzero(~np.isfinite(bunch.data))} missing or infinite values")

@@ -41,7 +41,7 @@ def iris():
 def test_string_labels_pickle_and_clone(classifier):
     data, target = load_digits(return_X_y=True)
     X, y, Q, truth = data[:300], target[:300], data[300:400], target[300:400]
-    names = np.array("zero one two three four five six seven eight nine".split())
+    names = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
     clf = clone(classifier).fit(X, names[y])
     assert clf.score(Q, names[truth]) > 0.8
     again = pickle.loads(pickle.dumps(clf))

@@ -7,6 +7,7 @@ run that is killed leaves no process behind.
 """
 
 import platform
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -152,7 +153,10 @@ def _run_in_threads(plans, jobs):
 
 def preparation(classifier):
     """The transformers of a pipeline in words; empty for a classifier alone."""
-    return ", ".join(repr(step) for _, step in classifier.steps[:-1]) if isinstance(classifier, Pipeline) else ""
+    if not isinstance(classifier, Pipeline):
+        return ""
+    # A function shows its address, which is another one in the next process.
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", ", ".join(repr(step) for _, step in classifier.steps[:-1]))
 
 
 @cache

@@ -203,7 +203,7 @@ class Own(Source):
         counts = np.bincount(self.bunch.target)
         rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
         if self._folds and counts[rarest] < self._folds:
-            name = self.bunch.target_names[rarest]
+            name = str(self.bunch.target_names[rarest])
             raise ValueError(f"--folds {self._folds}, but class {name!r} has only {counts[rarest]} samples")
 
     def indices(self, setting, draw):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ancr.experiments.findings import make_findings
 from ancr.experiments.figures import draw_all
+from ancr.experiments.findings import make_findings
 from ancr.experiments.ranking import make_rankings
 from ancr.experiments.report import Report
 from ancr.experiments.sources import source
@@ -57,7 +57,7 @@ def test_page_needs_no_network(tmp_path, usps_cells):
     report = Report.make("Blobs", [source("usps")], usps_cells, drawings, "ancr reproduce usps")
     report.write(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<img src=\"data:image/svg+xml;base64,") == len(drawings) >= 4
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(drawings) >= 4
     references = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
     assert all(reference.startswith("data:") for reference in references)
     assert "92.1 (−5.10)" in page

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info
 
 import ancr
@@ -50,6 +52,13 @@ def test_a_cell_of_other_settings_does_not_count(tmp_path, change):
     before, after = run_missing([plan], file)[0], run_missing([other], file)[0]
     assert (before.params, before.before) != (after.params, after.before)
     assert len(file.read()) == 2
+
+
+def test_preparation_reads_the_same_in_every_process():
+    method = Method(ancr.CRCClassifier, {}, before=(FunctionTransformer(np.sqrt), FunctionTransformer(outcome)))
+    text = runner.preparation(method.build())
+    assert "outcome" in text
+    assert "0x" not in text
 
 
 def test_cells_never_use_more_than_one_thread(tmp_path, plans, monkeypatch):
