@@ -67,15 +67,25 @@ def _best(source, cells):
             means.setdefault((cell.method, cell.protocol), []).append(cell.accuracy)
     if not means:
         return None
-    (method, protocol), values = max(means.items(), key=lambda item: sum(item[1]) / len(item[1]))
-    mean = sum(values) / len(values)
-    return f"{source.title}, {source.typical}: the best method is {method} ({protocol} protocol) with {mean:.2f} %."
+    means = {key: sum(values) / len(values) for key, values in means.items()}
+    highest = max(means.values())
+    first = [f"{method} ({protocol} protocol)" for (method, protocol), mean in means.items() if mean > highest - 1e-9]
+    return f"{source.title}, {source.typical}: the highest accuracy is {highest:.2f} %, by {_and(first)}."
+
+
+def _and(names):
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first(order):
+    """Methods that share the first place."""
+    return _and([method for method, value in order if value > order[0][1] - 1e-9])
 
 
 def _order(ranking):
     return (
         f"{ranking.title}: the order of the {len(ranking.ours)} methods agrees with the paper's at Kendall's "
-        f"τ = {ranking.agreement:.2f}; {ranking.ours[0][0]} is first here, {ranking.printed[0][0]} there."
+        f"τ = {ranking.agreement:.2f}; first here: {_first(ranking.ours)}; there: {_first(ranking.printed)}."
     )
 
 

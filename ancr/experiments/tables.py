@@ -34,7 +34,8 @@ class Entry:
         if self.sd is not None:
             ours += f" ± {self.sd:.2f}"
         shown = "–" if self.printed is None else f"{self.printed:.1f}"
-        gap = "–" if self.difference is None else f"{self.difference:+.2f}".replace("-", "−")
+        # Adding zero turns −0.00 into +0.00.
+        gap = "–" if self.difference is None else f"{round(self.difference, 2) + 0.0:+.2f}".replace("-", "−")
         return ours, shown, gap
 
 

@@ -31,7 +31,7 @@ def test_findings_are_what_the_cells_say(usps_cells):
     assert "1 of 3 numbers lie within 0.15 points of the printed ones" in text
     assert "-5.10 (ANCR, N=50)" in text
     assert "stopped early, scores 87.00; the certified optimum of the same model scores 91.50" in text
-    assert "best method is ANCR (exact protocol) with 91.50 %" in text
+    assert "highest accuracy is 91.50 %, by ANCR (exact protocol)." in text
     assert "99 of 100 codes are certified optima" in text
 
 
