@@ -15,7 +15,7 @@ def main() -> None:
 
     \b
     Example:
-      ancr reproduce digits --draws 1 --no-figures --output digits-results
+      ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
     """
 
 

@@ -59,7 +59,7 @@ def reproduce(
 
     \b
     Example:
-      ancr reproduce digits --draws 1 --no-figures --output digits-results
+      ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
     """
     with readable_errors(), _resumable(output):
         from ancr.experiments.runner import make_plans

@@ -16,9 +16,15 @@ from tests.experiments.stand_ins import Blobs
 SVG, PNG = b"<?xml", b"\x89PNG"
 
 
-def test_every_figure_is_written_twice_or_has_nothing_to_show(tmp_path):
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """All figures of two sets, and the names in the order they were done."""
     names = []
-    drawings = draw_all([Digits(), Blobs()], tmp_path, names.append)
+    return draw_all([Digits(), Blobs()], tmp_path_factory.mktemp("figures"), names.append), names
+
+
+def test_every_figure_is_written_twice_or_has_nothing_to_show(drawn):
+    drawings, names = drawn
     assert names == list(FIGURES)
     expected = set(FIGURES) - {"codes"} - (set() if _relaxation_exists() else {"gamma"})
     assert {drawing.svg.stem for drawing in drawings} == expected
@@ -32,8 +38,8 @@ def _relaxation_exists():
     return "relaxation" in inspect.signature(ancr.ANCRClassifier).parameters
 
 
-def test_no_text_of_a_figure_overlaps_another(tmp_path):
-    for drawing in draw_all([Digits(), Blobs()], tmp_path):
+def test_no_text_of_a_figure_overlaps_another(drawn):
+    for drawing in drawn[0]:
         renderer = drawing.figure.canvas.get_renderer()
         for axis in (axis for axis in drawing.figure.findobj(lambda item: hasattr(item, "get_xticklabels"))):
             texts = [axis.title, axis.xaxis.label, axis.yaxis.label]

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 
-COMMAND = (sys.executable, "-m", "ancr", "reproduce", "digits", "--draws", "2", "--no-figures", "--output")
+COMMAND = (sys.executable, "-m", "ancr", "reproduce", "digits", "--draws", "2", "--methods", "CRC,NRC,ANCR")
+COMMAND += ("--no-figures", "--output")
 
 
 def lines(folder):
