@@ -48,9 +48,9 @@ def new_figure(width, height):
 def panels(count, height=2.6, rows=1):
     """A figure with one column a panel, three side by side, and ``rows`` axes in each: ``(figure, axes)``.
 
-    ``axes[i]`` holds the axes of panel i, top to bottom.
+    Four panels stand two by two. ``axes[i]`` holds the axes of panel i, top to bottom.
     """
-    across = min(count, 3)
+    across = 2 if count == 4 else min(count, 3)
     bands = -(-count // across)
     figure = new_figure(max(3.0 * across, 4.5) + 0.6, height * rows * bands)
     grid = figure.subplots(rows * bands, across, squeeze=False)

@@ -21,4 +21,4 @@ def examples(sources):
         for axis, (image, name) in zip(axes, images, strict=False):
             axis.imshow(image, cmap="gray")
             axis.set_title(shorten(name, 16, placeholder="…"), fontsize=6.5, pad=2)
-    return Drawing("Example images", "One image of each of the first classes.", figure)
+    return Drawing("Example images", "One image a class, of ten classes at most.", figure)
