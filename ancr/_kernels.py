@@ -1,4 +1,4 @@
-"""Numba leaves for the sets and for ADMM. Imported only by the function that runs them."""
+"""Numba leaves of the sets, of ADMM, of the rules and of matching pursuit. Imported only where they are run."""
 
 import numpy as np
 from numba import njit
@@ -163,7 +163,7 @@ def sparse_class_squares(indptr, indices, values, targets, atoms, labels, square
 
 
 @njit(**_LEAF)
-def add_matching_pursuit(gram, linear, n_nonzero, codes):
+def add_matching_pursuit(gram, linear, n_nonzero, rounding, codes):
     """Add to every row of ``codes`` its query's code of orthogonal matching pursuit.
 
     With L the factor of the picked atoms' Gram block, the correlation of the residual with all atoms falls by
@@ -176,7 +176,7 @@ def add_matching_pursuit(gram, linear, n_nonzero, codes):
     for row in range(linear.shape[0]):
         for j in range(n):
             pull[j] = linear[row, j]
-        count = 0
+        count, first = 0, 0.0
         while count < n_nonzero:
             best, hardest = 0, -1.0
             for j in range(n):
@@ -191,7 +191,8 @@ def add_matching_pursuit(gram, linear, n_nonzero, codes):
                 old = ortho[i]
                 for j in range(n):
                     new[j] -= weight * old[j]
-            if hardest <= 1e-12 or new[best] <= 1e-10 * gram[best, best]:
+            first = hardest if count == 0 else first
+            if hardest <= rounding * first or new[best] <= rounding * gram[best, best]:
                 break  # nothing left to explain, or nothing new to explain it with
             pivot = np.sqrt(new[best])
             for j in range(n):

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.preprocessing import normalize as unit_rows
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Dictionary:
         Dictionary
         """
         samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
-        labels = np.zeros(len(samples), int) if labels is None else np.asarray(labels)
+        labels = np.zeros(len(samples), int) if labels is None else column_or_1d(labels)
         check_consistent_length(samples, labels)
         classes, codes = np.unique(labels, return_inverse=True)
         order = np.argsort(codes, kind="stable")

@@ -14,6 +14,8 @@ or by the largest
 import numpy as np
 from scipy import sparse
 
+from ancr._parallel import read_only
+
 # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
 _NO_CODE = {np.dtype(kind): np.finfo(kind).eps ** 2 for kind in (np.float32, np.float64)}
 
@@ -25,8 +27,13 @@ def residual_decision(dictionary, queries, codes):
 
 def regularised_decision(dictionary, queries, codes):
     """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
-    floor = _NO_CODE[queries.dtype]
     squares, norms = class_squares(dictionary, queries, codes)
+    return log_ratio(norms, squares)
+
+
+def log_ratio(norms, squares):
+    """log(norms / squares), finite where either is zero."""
+    floor = _NO_CODE[squares.dtype]
     return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
 
 
@@ -72,9 +79,9 @@ def _through_support(dictionary, targets, codes):
 
     squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
     norms = np.empty_like(squares)
-    sparse_class_squares(
-        codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels, squares, norms
-    )
+    codes.sort_indices()  # a class must come in one run
+    arrays = (codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels)
+    sparse_class_squares(*map(read_only, arrays), squares, norms)
     return squares, norms
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize as unit_rows
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,33 +51,38 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._validate_own_parameters()
+        self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        self.dictionary_ = Dictionary.build(X, y, normalize=self.normalize)
-        self.classes_ = self.dictionary_.classes
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {self.classes_[0]!r}")
-        self._prepare()
-        return self
+        return self._learn(Dictionary.build(X, y, normalize=self.normalize))
 
-    def _validate_own_parameters(self):
-        # Presets fix some axes as class attributes; scikit-learn validates exactly the constructor's names.
-        own = self.get_params(deep=False)
-        constraints = {key: value for key, value in self._parameter_constraints.items() if key in own}
-        validate_parameter_constraints(constraints, own, caller_name=type(self).__name__)
-
-    def _prepare(self):
-        alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
-        quadratic = QUADRATICS[self.quadratic](alpha, gamma, len(self.classes_))
-        n, d = self.dictionary_.atoms.shape
-        with blas_threads_for(2 * n * d * min(n, d)):
-            self.solver_ = self._make_solver(Problem(self.dictionary_, quadratic, SETS[self.constraint]))
+    def _learn(self, dictionary):
+        if dictionary.n_classes < 2:
+            raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
+        learned = self._prepare(dictionary)
+        # Nothing is assigned before everything is there: a fit that fails leaves the last one standing.
+        self.dictionary_, self.classes_ = dictionary, dictionary.classes
+        for name, value in learned.items():
+            setattr(self, name, value)
+        # Queries must be scaled as the atoms were, whatever becomes of the parameter.
+        self._unit_norm = self.normalize
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "solver_")
+
+    def _prepare(self, dictionary):
+        """What `fit` learns beside the dictionary: ``{attribute: value}``."""
+        alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
+        quadratic = QUADRATICS[self.quadratic](alpha, gamma, dictionary.n_classes)
+        n, d = dictionary.atoms.shape
+        with blas_threads_for(2 * n * d * min(n, d)):
+            return {"solver_": self._make_solver(Problem(dictionary, quadratic, SETS[self.constraint]))}
 
     def _make_solver(self, problem):
-        options = ("rho", "max_iter", "tol", "code", "n_nonzero")
+        options = ("rho", "max_iter", "tol", "code")
         return make_solver(self.solver, problem, **{key: getattr(self, key) for key in options if hasattr(self, key)})
 
     def _decide(self, queries, codes):
@@ -96,7 +101,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return solve_blocks(self.solver_, unit_rows(X) if self.normalize else X, then)
+        return solve_blocks(self.solver_, unit_rows(X) if self._unit_norm else X, then)
 
     def _decisions(self, X):
         return np.concatenate(

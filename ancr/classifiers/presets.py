@@ -17,7 +17,7 @@ class CRCClassifier(BaseRepresentationClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="reg"
+    rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
@@ -62,7 +62,7 @@ class ACRClassifier(CRCClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="res"
+    rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
@@ -100,7 +100,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "admm"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="res"
+    rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
     rho : float, default=1.0
         ADMM's penalty ρ.

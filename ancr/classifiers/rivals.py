@@ -1,12 +1,12 @@
 """The methods that the paper compares ANCR with, as choices on the four axes."""
 
-import numpy as np
-
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.quadratics import subspace
-from ancr.rules import class_squares
+from ancr.rules import class_squares, log_ratio
 from ancr.sets import SETS
 from ancr.solvers import ClosedForm, Problem, make_solver
+from ancr.solvers.l1 import InteriorPoint
+from ancr.solvers.omp import SparseAugmented
 
 
 class NSCClassifier(BaseRepresentationClassifier):
@@ -102,8 +102,9 @@ class SRCClassifier(BaseRepresentationClassifier):
         self.temperature = temperature
 
     def _make_solver(self, problem):
-        name = "exact" if self.gap is None or not self.alpha else "interior_point"
-        return make_solver(name, problem, tol=self.tol, gap=self.gap)
+        if self.gap is None or not self.alpha:
+            return make_solver("exact", problem, tol=self.tol)
+        return InteriorPoint(problem, gap=self.gap)
 
 
 class _ClassTermClassifier(BaseRepresentationClassifier):
@@ -268,17 +269,15 @@ class CROCClassifier(BaseRepresentationClassifier):
         self.normalize = normalize
         self.temperature = temperature
 
-    def _prepare(self):
-        super()._prepare()
-        self.subspace_solver_ = ClosedForm(Problem(self.dictionary_, subspace(self.subspace_alpha), SETS["free"]))
+    def _prepare(self, dictionary):
+        alone = ClosedForm(Problem(dictionary, subspace(self.subspace_alpha), SETS["free"]))
+        return {**super()._prepare(dictionary), "subspace_solver_": alone}
 
     def _decide(self, queries, codes):
         alone = self.subspace_solver_.solve(queries).sorted_codes
         subspaces, _ = class_squares(self.dictionary_, queries, alone)
         together, norms = class_squares(self.dictionary_, queries, codes)
-        mixed = (1.0 - self.weight) * subspaces + self.weight * together
-        floor = np.finfo(mixed.dtype).eps ** 2
-        return np.log(np.maximum(norms, floor)) - np.log(np.maximum(mixed, floor))
+        return log_ratio(norms, (1.0 - self.weight) * subspaces + self.weight * together)
 
 
 class SACRCClassifier(BaseRepresentationClassifier):
@@ -308,7 +307,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
     Pattern Recognition 65, 2017.
     """
 
-    quadratic, constraint, solver = "ridge", "free", "sparse_augmented"
+    quadratic, constraint = "ridge", "free"
 
     def __init__(self, *, alpha=1e-3, n_nonzero=50, rule="label", normalize=True, temperature=0.1):
         self.alpha = alpha
@@ -316,3 +315,6 @@ class SACRCClassifier(BaseRepresentationClassifier):
         self.rule = rule
         self.normalize = normalize
         self.temperature = temperature
+
+    def _make_solver(self, problem):
+        return SparseAugmented(problem, n_nonzero=self.n_nonzero)

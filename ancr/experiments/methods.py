@@ -1,6 +1,7 @@
 """The methods under the names the paper prints, with the settings of each protocol.
 
-Protocol ``paper``: settings known to give the printed numbers, which others chose on test labels.
+Protocol ``paper``: on AR and USPS the settings known to give the printed numbers, which others chose on test labels;
+elsewhere the paper's λ and what each method's authors use.
 Protocol ``exact``: the certified optimum at the paper's λ, for the methods whose published code stops early.
 """
 

@@ -39,13 +39,8 @@ __all__ = [
 ]
 
 Solver = ClosedForm | ADMM | Exact | InteriorPoint | SparseAugmented
-SOLVERS: dict[str, type[Solver]] = {
-    "exact": Exact,
-    "closed_form": ClosedForm,
-    "admm": ADMM,
-    "interior_point": InteriorPoint,
-    "sparse_augmented": SparseAugmented,
-}
+# What a user can ask for by name; the other two belong to one method each.
+SOLVERS: dict[str, type[ClosedForm | ADMM | Exact]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -179,6 +174,8 @@ def solve(
     }  # fmt: skip
     validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
+    if labels is None and quadratic in ("subspace", "probabilistic", "competitive"):
+        raise ValueError(f"quadratic={quadratic!r} has terms of the classes: labels must say the class of every atom")
     queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
         raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")

@@ -18,7 +18,7 @@ class ClosedForm:
     constraint takes care of itself because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
     query over the centred atoms: as cheap as CRC, and stable for every λ ≥ 0.
 
-    With class blocks in H there is no such shortcut, and c = H⁻¹(b + ν1) with ν = (1 − 1ᵀH⁻¹b)/(1ᵀH⁻¹1).
+    With class blocks in H there is no such shortcut, and the n × n matrix is factored whole.
 
     Where H is singular the code of least norm is taken.
     """
@@ -51,15 +51,25 @@ class ClosedForm:
             self._operator = ridge_operator(atoms, quadratic)
 
     def _prepare_dense(self, affine: bool) -> None:
+        """Operator and offset from the whole n × n matrix H.
+
+        Affine: with c = 1/n + w and P the projection on 1ᵀw = 0, PHP·w = P(b − H1/n). A multiple of 11ᵀ makes the
+        matrix definite without touching w.
+        """
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        solve = psd_solver(quadratic.matrix(dictionary))
-        operator = solve(quadratic.target * dictionary.atoms).T
+        matrix, right = quadratic.matrix(dictionary).astype(np.float64), quadratic.target * dictionary.atoms
+        n = len(matrix)
         if affine:
-            direction = solve(np.ones(dictionary.n_atoms, dictionary.dtype))
-            direction /= direction.sum()
-            operator -= np.outer(operator.sum(axis=1), direction)
-            self._offset = direction
-        self._operator = np.ascontiguousarray(operator)
+            even = -matrix.mean(axis=1)
+            matrix = _centred(_centred(matrix).T)
+            size = np.trace(matrix) / n or 1.0
+            solve = psd_solver(matrix + size / n, quadratic.ridge)
+            offset = solve(even - even.mean())
+            self._offset = (1.0 / n + offset - offset.mean()).astype(dictionary.dtype)
+            operator = _centred(solve(_centred(right.astype(np.float64))))
+        else:
+            operator = psd_solver(matrix, quadratic.ridge)(right.astype(np.float64))
+        self._operator = np.ascontiguousarray(operator.T, dictionary.dtype)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """A closed form always converges."""
@@ -79,8 +89,14 @@ class ClosedForm:
 def ridge_operator(atoms: np.ndarray, quadratic: Quadratic) -> np.ndarray:
     """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d."""
     n, d = atoms.shape
-    side = atoms.T @ atoms if d < n else atoms @ atoms.T
-    side[np.diag_indices_from(side)] += side.dtype.type(quadratic.ridge / quadratic.gram)
-    solve = psd_solver(side)
-    operator = solve(atoms.T) if d < n else solve(atoms).T
-    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator)
+    ridge, double = quadratic.ridge / quadratic.gram, atoms.astype(np.float64, copy=False)
+    side = double.T @ double if d < n else double @ double.T
+    side[np.diag_indices_from(side)] += ridge
+    solve = psd_solver(side, ridge)
+    operator = solve(double.T) if d < n else solve(double).T
+    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator, atoms.dtype)
+
+
+def _centred(columns: np.ndarray) -> np.ndarray:
+    """Columns with their means taken out."""
+    return columns - columns.mean(axis=0)

@@ -37,8 +37,6 @@ class InteriorPoint:
     def __init__(self, problem: Problem, gap: float | None = 1e-2) -> None:
         self.problem = problem
         self.gap = 1e-2 if gap is None else gap
-        if problem.constraint.name != "free":
-            raise ValueError(f"solver='interior_point' accepts constraint='free', got {problem.constraint.name!r}")
         # In double precision: the barrier's terms differ by many orders of magnitude.
         self._atoms = problem.dictionary.atoms.astype(np.float64)
 

@@ -26,9 +26,11 @@ class SparseAugmented:
 
     def __init__(self, problem: Problem, n_nonzero: int = 50) -> None:
         self.problem = problem
-        self.n_nonzero = min(n_nonzero, problem.dictionary.n_atoms)
+        self.n_nonzero = min(n_nonzero, *problem.dictionary.atoms.shape)
         self._ridge = ClosedForm(problem)
         self._gram = problem.dictionary.gram
+        # Below this share of an atom's square nothing new is left of it, but rounding.
+        self._rounding = 1e-5 if problem.dictionary.dtype == np.float32 else 1e-10
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Neither part iterates to a limit."""
@@ -40,5 +42,5 @@ class SparseAugmented:
 
         ridge = self._ridge.solve(queries)
         linear = queries @ self.problem.dictionary.atoms.T
-        add_matching_pursuit(self._gram, linear, self.n_nonzero, ridge.sorted_codes)
+        add_matching_pursuit(self._gram, linear, self.n_nonzero, self._rounding, ridge.sorted_codes)
         return ridge
