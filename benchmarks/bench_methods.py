@@ -20,8 +20,8 @@ METHODS = {
     "NCR, exact": ancr.NCRClassifier(),
     "ANCR, exact": ancr.ANCRClassifier(),
     "ANCR, ADMM 5": ancr.ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c"),
-    "SRC, exact, λ=.02": ancr.SRCClassifier(alpha=0.02),
-    "SRC, exact, λ=.001": ancr.SRCClassifier(alpha=1e-3),
+    "SRC, exact, λ=.1": ancr.SRCClassifier(alpha=0.1),
+    "SRC, exact, λ=.05": ancr.SRCClassifier(alpha=0.05),
 }
 
 
