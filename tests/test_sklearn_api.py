@@ -161,3 +161,24 @@ def test_bad_data_is_named(iris):
         clf.predict(np.where(Q == Q[0, 0], np.inf, Q))
     with pytest.raises(ValueError, match="features"):
         clf.predict(Q[:, :2])
+
+
+def test_a_fit_that_fails_leaves_the_last_one(iris):
+    X, y, Q, _ = iris
+    clf = ancr.ANCRClassifier().fit(X, y)
+    expected = clf.predict(Q)
+    with pytest.raises(ValueError, match="two classes"):
+        clf.fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(clf.predict(Q), expected)
+    broken = ancr.ANCRClassifier(solver="closed_form")
+    with pytest.raises(ValueError, match="cannot be combined"):
+        broken.fit(X, y)
+    with pytest.raises(NotFittedError):
+        broken.predict(Q)
+
+
+def test_queries_are_scaled_as_the_atoms_were(iris):
+    X, y, Q, _ = iris
+    clf = ancr.CRCClassifier().fit(X, y)
+    expected = clf.residuals(Q)
+    np.testing.assert_array_equal(clf.set_params(normalize=False).residuals(Q), expected)

@@ -134,3 +134,14 @@ def test_matching_pursuit_stops_when_nothing_is_left():
     X = np.vstack([np.eye(4), np.eye(4)])  # every atom twice
     clf = ancr.SACRCClassifier(n_nonzero=8).fit(X, [0, 0, 0, 0, 1, 1, 1, 1])
     assert np.isfinite(clf.codes(np.eye(4) + 0.1)).all()
+
+
+def test_matching_pursuit_in_single_precision_and_small_units(digits):
+    rng = np.random.default_rng(0)
+    X, y, Q = rng.standard_normal((200, 20)), np.arange(200) % 4, rng.standard_normal((50, 20))
+    double = ancr.SACRCClassifier().fit(X, y).codes(Q)
+    single = ancr.SACRCClassifier().fit(X.astype("f"), y).codes(Q.astype("f"))
+    assert np.abs(single).max() < 3 * np.abs(double).max()
+    tiny = ancr.SACRCClassifier(normalize=False, alpha=1e-17).fit(1e-7 * X, y).codes(1e-7 * Q)
+    plain = ancr.SACRCClassifier(normalize=False, alpha=1e-3).fit(X, y).codes(Q)
+    np.testing.assert_allclose(tiny, plain, atol=1e-6)
