@@ -48,7 +48,7 @@ $(VENV)/.all: pyproject.toml $(VENV)/.test
 	@touch $@
 
 test-all: $(VENV)/.all
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
