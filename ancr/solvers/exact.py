@@ -22,7 +22,7 @@ from ancr.solvers.solution import Problem, Solution
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
 GRAM_BUDGET = 2**30
 # Atoms a support has room for at first; a query that needs more is begun again with twice the room.
-FIRST_ROOM = 128
+FIRST_ROOM = 96
 
 
 class Exact:
