@@ -118,23 +118,27 @@ def sparse_image(shifted, threshold, atoms, out):
 
 
 @njit(**_LEAF)
-def sparse_times_dense(indptr, indices, values, matrix, out):
-    """``out[row] = Σ values·matrix[indices]`` of every CSR row, four rows of the matrix at a time."""
-    n = matrix.shape[1]
+def subtract_image(indptr, indices, values, matrix, linear, tilt, divisor, out):
+    """``out[row] = ((1 − τ·bᵀz)·b − Hz) / divisor`` of every CSR row z, four rows of the matrix at a time."""
+    n, scale = matrix.shape[1], out.dtype.type(1.0 / divisor)
     for row in range(out.shape[0]):
-        total, last = out[row], indptr[row + 1]
-        total[:] = 0.0
-        i = indptr[row]
+        total, b, i, last = out[row], linear[row], indptr[row], indptr[row + 1]
+        level = 0.0
+        for k in range(i, last):
+            level += values[k] * b[indices[k]]
+        level = scale * out.dtype.type(1.0 - tilt[row] * level)
+        for j in range(n):
+            total[j] = level * b[j]
         while i + 3 < last:
-            v0, v1, v2, v3 = values[i], values[i + 1], values[i + 2], values[i + 3]
+            v0, v1, v2, v3 = scale * values[i], scale * values[i + 1], scale * values[i + 2], scale * values[i + 3]
             r0, r1, r2, r3 = matrix[indices[i]], matrix[indices[i + 1]], matrix[indices[i + 2]], matrix[indices[i + 3]]
             for j in range(n):
-                total[j] += v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
+                total[j] -= v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
             i += 4
         while i < last:
-            value, only = values[i], matrix[indices[i]]
+            value, only = scale * values[i], matrix[indices[i]]
             for j in range(n):
-                total[j] += value * only[j]
+                total[j] -= value * only[j]
             i += 1
 
 

@@ -41,7 +41,7 @@ def log_ratio(norms, squares):
 
 def probabilistic_decision(dictionary, queries, codes, linear=None):
     """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together."""
-    return -class_squares(dictionary, codes @ dictionary.atoms, codes)[0]
+    return -_squares(dictionary, codes @ dictionary.atoms, codes)
 
 
 def label_decision(dictionary, queries, codes, linear=None):
@@ -60,7 +60,7 @@ RULES = {
 
 def class_residuals(dictionary, queries, codes, linear=None):
     """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return np.sqrt(class_squares(dictionary, queries, codes, linear)[0])
+    return np.sqrt(_squares(dictionary, queries, codes, linear))
 
 
 def class_squares(dictionary, targets, codes, linear=None):
@@ -73,10 +73,19 @@ def class_squares(dictionary, targets, codes, linear=None):
     norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
     for k, block in enumerate(dictionary.blocks):
         norms[:, k] = _row_dots(codes[:, block], codes[:, block])
+    return _squares(dictionary, targets, codes, linear), norms
+
+
+def _squares(dictionary, targets, codes, linear=None):
+    """‖t − X_i c_i‖² alone."""
+    if sparse.issparse(codes):
+        return _through_support(dictionary, targets, codes)[0]
     # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
-    if (np.diff(dictionary.bounds) ** 2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
-        return _through_class_grams(dictionary, targets, codes, linear), norms
-    return _through_class_vectors(dictionary, targets, codes), norms
+    spared = 4 * dictionary.n_classes * dictionary.n_features
+    spared += 0 if linear is None else dictionary.atoms.size
+    if (np.diff(dictionary.bounds) ** 2).sum() < spared:
+        return _through_class_grams(dictionary, targets, codes, linear)
+    return _through_class_vectors(dictionary, targets, codes)
 
 
 def _through_support(dictionary, targets, codes):

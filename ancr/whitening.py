@@ -56,6 +56,10 @@ class Spectrum:
         self._rotated = np.ascontiguousarray(rows @ vectors)
         self._rotation = vectors if basis is None else basis @ vectors
 
+    def leverage(self, shift):
+        """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of every atom, in double precision."""
+        return np.einsum("ij,ij,j->i", self._rotated, self._rotated, 1.0 / (self._values + shift), optimize=True)
+
     def at(self, shift):
         """The whitening of one μ, with the interface of `Whitening`."""
         return _Scaled(self, 1.0 / np.sqrt(self._values + shift))

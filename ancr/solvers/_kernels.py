@@ -21,6 +21,8 @@ FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
 _DEPENDENT = 1e-13
 # Atoms whose hardest pull is noted together.
 _RUN = 64
+# With a tolerance above this the factor's accuracy will do.
+_COARSE = 1e-5
 # Atoms to begin with, at most.
 _FIRST = 32
 
@@ -529,6 +531,9 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
             excess = _largest_excess(form, desk, size, limit)
             excess = _settle(form, b, desk, size, limit, excess)
             if excess <= _allowance(form, largest, desk, size, squares[q]):
+                if form.tol > _COARSE:
+                    status = FINISHED
+                    break
                 limit, shift = _polish(form, b, desk, size, limit)
                 # A code that moved is priced once more, but not for ever.
                 polished += 1

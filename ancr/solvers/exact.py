@@ -118,7 +118,9 @@ class _Run:
         reach = quadratic.reach(self.problem.dictionary)
         self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.
-        self.band = (1e-4 if solver.refines else 0.0) * np.abs(self.linear).max(axis=1).astype(float)
+        self.band = np.zeros(len(queries))
+        if solver.refines:
+            self.band = 1e-4 * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         self.banned, self.tilt = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, largest excess, whether only careful steps are left

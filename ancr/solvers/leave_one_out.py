@@ -30,9 +30,6 @@ from ancr.solvers.relaxed import shift
 from ancr.solvers.solution import Problem
 from ancr.whitening import Spectrum
 
-# Codes only need to decide a class: the last digits are left for those who ask for a code.
-TOL = 1e-5
-
 Block = Callable[[slice], tuple[Any, Any]]
 
 
@@ -43,11 +40,13 @@ class LeaveOneOut:
     ----------
     dictionary : Dictionary
         The atoms. Their Gram matrix must fit in memory.
+    tol : float
+        Relative gap of the codes on an inequality set.
     """
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self.dictionary = dictionary
-        self._last: dict[str, sparse.csr_array] = {}
+    def __init__(self, dictionary: Dictionary, tol: float = 1e-8) -> None:
+        self.dictionary, self._tol = dictionary, tol
+        self._known: dict[Any, sparse.csr_array] = {}
 
     @cached_property
     def _spectrum(self) -> Spectrum:
@@ -68,7 +67,8 @@ class LeaveOneOut:
         # c, z, b and what they are made from: about five rows of n numbers an atom.
         results = map_blocks(work, self.dictionary.n_atoms, 40 * self.dictionary.n_atoms)
         if not free:
-            self._last[problem.kind] = sparse.vstack([z for _, z in results], format="csr")
+            codes = sparse.vstack([z for _, z in results], format="csr")
+            self._known[problem.kind] = self._known[problem.kind, problem.relaxation] = codes
         return [result for result, _ in results]
 
     def _free(self, problem: Problem) -> Block:
@@ -115,7 +115,7 @@ class LeaveOneOut:
         return block
 
     def _constrained(self, problem: Problem) -> Block:
-        """Blocks of an inequality set, each begun with the supports of the problem before."""
+        """Blocks of an inequality set, begun with the supports at the last λ of the same γ, else of the last problem."""
         if problem.relaxation is None:
             inner, leverage = problem, np.zeros(problem.dictionary.n_atoms)
             gram = problem.dictionary.gram
@@ -123,9 +123,10 @@ class LeaveOneOut:
             quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
             inner = Problem(self._spectrum.at(shift(problem)).dictionary, quadratic, problem.constraint)
             gram = inner.dictionary.gram
-            leverage = gram.diagonal().astype(float)
-        solver = Exact(inner, tol=TOL, gram_budget=inner.dictionary.n_atoms**2 * 8)
-        known = self._last.get(problem.kind)
+            # 1 − h is small for an atom that stands alone: h must not come from a product in single precision.
+            leverage = self._spectrum.leverage(shift(problem))
+        solver = Exact(inner, tol=self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8)
+        known = self._known.get((problem.kind, problem.relaxation), self._known.get(problem.kind))
 
         def block(rows: slice) -> tuple[Any, Any]:
             run = _leaving_out(solver, gram, leverage, rows)
@@ -152,16 +153,12 @@ def _leaving_out(solver: Exact, gram: np.ndarray, leverage: np.ndarray, rows: sl
 
 def _near_the_set(run: _Run, z: sparse.csr_array) -> np.ndarray:
     """c = z + p/(1 + w), p = (1 − τ·bᵀz)·b − Gz − wz."""
-    from ancr._kernels import sparse_times_dense
+    from ancr._kernels import subtract_image
 
-    quadratic, linear = run.problem.quadratic, run.linear
-    image = np.empty(linear.shape, linear.dtype)
-    sparse_times_dense(*map(read_only, (z.indptr, z.indices, z.data)), run.form.matrix, image)
-    level = 1.0 - run.tilt * np.asarray(z.multiply(linear).sum(axis=1)).ravel()
-    codes = level.astype(linear.dtype)[:, None] * linear
-    codes -= image
-    codes /= quadratic.target
-    rows, columns = np.repeat(np.arange(z.shape[0]), np.diff(z.indptr)), z.indices
-    codes[rows, columns] += z.data * (1.0 - quadratic.ridge / quadratic.target)
+    quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
+    arrays = (z.indptr, z.indices, z.data, run.form.matrix, run.linear, run.tilt)
+    subtract_image(*map(read_only, arrays), quadratic.target, codes)
+    rows = np.repeat(np.arange(z.shape[0]), np.diff(z.indptr))
+    codes[rows, z.indices] += z.data * codes.dtype.type(1.0 - quadratic.ridge / quadratic.target)
     codes[np.arange(len(codes)), run.banned] = 0.0
     return codes
