@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array, check_consistent_length
 
+_FLOATS = (np.float64, np.float32)
+
 
 @dataclass(frozen=True)
 class Dictionary:
@@ -33,7 +35,7 @@ class Dictionary:
     bounds: np.ndarray
 
     @classmethod
-    def build(cls, samples, labels=None, *, normalize=True, name="X"):
+    def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
         """Validate samples and sort them by class.
 
         Parameters
@@ -44,6 +46,10 @@ class Dictionary:
             Class of each sample; None makes a single class.
         normalize : bool, default=True
             Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
+        classes : array-like or None
+            Labels that must have a block, be it an empty one, and among which all labels must be.
+        dtype : dtype or sequence of dtypes
+            Where it is one dtype, the one of the atoms.
         name : str, default="X"
             What error messages call the samples.
 
@@ -51,16 +57,55 @@ class Dictionary:
         -------
         Dictionary
         """
-        samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
+        samples = check_array(samples, dtype=dtype, input_name=name)
         labels = np.zeros(len(samples), int) if labels is None else np.asarray(labels)
         check_consistent_length(samples, labels)
-        classes, codes = np.unique(labels, return_inverse=True)
+        found, codes = np.unique(labels, return_inverse=True)
+        if classes is not None:
+            found, codes = _among(np.unique(classes), found, codes)
         order = np.argsort(codes, kind="stable")
         atoms = np.ascontiguousarray(samples[order])
         if normalize:
             atoms = unit_rows(atoms, copy=False)
-        bounds = np.searchsorted(codes[order], np.arange(len(classes) + 1))
-        return cls(atoms, order, classes, bounds)
+        return cls(atoms, order, found, _bounds(codes[order], len(found)))
+
+    def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
+        """The dictionary of these atoms and more, as `build` would make it of all samples together.
+
+        Gram matrix and scatters that this one holds are carried over: only what involves a new atom is computed,
+        and only when asked for.
+
+        Parameters
+        ----------
+        samples, labels, normalize, classes, name
+            As for `build`; samples take the dtype of these atoms, labels may bring new classes.
+
+        Returns
+        -------
+        Dictionary
+        """
+        more = Dictionary.build(samples, labels, normalize=normalize, classes=classes, dtype=self.dtype, name=name)
+        if _kind(self.classes) != _kind(more.classes):
+            raise ValueError(f"labels must be of the kind seen before, {self.classes.dtype}, got {more.classes.dtype}")
+        classes = np.union1d(self.classes, more.classes)
+        codes = np.concatenate([np.searchsorted(classes, part.classes)[part.labels] for part in (self, more)])
+        rank = np.argsort(codes, kind="stable")
+        order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
+        atoms = np.concatenate([self.atoms, more.atoms])[rank]
+        extended = Dictionary(atoms, order, classes, _bounds(codes[rank], len(classes)))
+        self.settle()  # no chain of ever older dictionaries
+        place = np.argsort(rank)
+        extended.__dict__["_growth"] = Growth(self, more, place[: self.n_atoms], place[self.n_atoms :])
+        return extended
+
+    def settle(self):
+        """Let go of what `extend` carried over and nobody asked for."""
+        self.__dict__.pop("_growth", None)
+
+    def _carried(self, name):
+        """The growth that can extend a matrix of the smaller dictionary, or None."""
+        growth = self.__dict__.get("_growth")
+        return growth if growth is not None and name in growth.before.__dict__ else None
 
     @property
     def n_atoms(self):
@@ -95,6 +140,8 @@ class Dictionary:
     @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
+        if growth := self._carried("gram"):
+            return growth.extend_gram(self.atoms)
         gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
         # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
         for start in range(0, self.n_atoms, 2048):
@@ -102,6 +149,26 @@ class Dictionary:
             np.matmul(self.atoms[rows], self.atoms[: start + 2048].T, out=gram[rows, : start + 2048])
             gram[before, rows] = gram[rows, before].T
         return gram
+
+    @cached_property
+    def scatter(self):
+        """XXᵀ, (n_features, n_features)."""
+        if growth := self._carried("scatter"):
+            return growth.before.scatter + growth.more.scatter
+        return self.atoms.T @ self.atoms
+
+    @cached_property
+    def mean(self):
+        """x̄, the mean atom."""
+        return self.atoms.mean(axis=0)
+
+    @cached_property
+    def spread(self):
+        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ, the scatter about the mean."""
+        if growth := self._carried("spread"):
+            return growth.extend_spread()
+        centred = self.atoms - self.mean
+        return centred.T @ centred
 
     @cached_property
     def block_grams(self):
@@ -127,3 +194,47 @@ class Dictionary:
         position = np.empty_like(self.order)
         position[self.order] = np.arange(self.n_atoms)
         return position
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a dictionary came from a smaller one: which atoms of the larger, by position, are old and which are new."""
+
+    before: Dictionary
+    more: Dictionary
+    old: np.ndarray
+    new: np.ndarray
+
+    def extend_gram(self, atoms):
+        """The larger dictionary's Gram: the old entries moved to their places, products for the new rows alone."""
+        gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
+        gram[np.ix_(self.old, self.old)] = self.before.gram
+        for start in range(0, len(self.new), 2048):
+            rows = self.new[start : start + 2048]
+            products = atoms[rows] @ atoms.T
+            gram[rows] = products
+            gram[:, rows] = products.T
+        return gram
+
+    def extend_spread(self):
+        """Scatters about two means, joined without a difference that could cancel (Chan, Golub and LeVeque, 1983)."""
+        before, more = self.before, self.more
+        apart = more.mean - before.mean
+        weight = before.n_atoms * more.n_atoms / (before.n_atoms + more.n_atoms)
+        return before.spread + more.spread + apart.dtype.type(weight) * np.outer(apart, apart)
+
+
+def _among(classes, found, codes):
+    """Class numbers of labels ``found[codes]`` in a list of classes that must hold them all."""
+    if _kind(classes) != _kind(found) or not np.isin(found, classes).all():
+        raise ValueError(f"classes must list every label of y, got classes={classes} for labels {found}")
+    return classes, np.searchsorted(classes, found)[codes]
+
+
+def _bounds(sorted_codes, n_classes):
+    return np.searchsorted(sorted_codes, np.arange(n_classes + 1))
+
+
+def _kind(classes):
+    """What can be sorted together: numbers, strings or whatever objects there are."""
+    return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind

@@ -52,11 +52,41 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self._validate_own_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        self.dictionary_ = Dictionary.build(X, y, normalize=self.normalize)
-        self.classes_ = self.dictionary_.classes
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {self.classes_[0]!r}")
+        return self._learn(Dictionary.build(X, y, normalize=self.normalize))
+
+    def partial_fit(self, X, y, classes=None):
+        """Append samples to the dictionary, and classes where y brings new ones.
+
+        The result is that of `fit` on all samples together, in the order they came. Gram matrix and scatters are
+        extended by what involves the new samples, and only the smaller side is factored again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            More training samples. They take the precision of the first call's.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like or None, default=None
+            Classes to know from now on, which must hold every label of y; None takes them as y brings them. A class
+            without samples is never predicted. Only a first call whose y has a single class needs it.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_own_parameters()
+        first = not hasattr(self, "dictionary_")
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
+        check_classification_targets(y)
+        grow = Dictionary.build if first else self.dictionary_.extend
+        return self._learn(grow(X, y, normalize=self.normalize, classes=classes))
+
+    def _learn(self, dictionary):
+        if dictionary.n_classes < 2:
+            raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
+        self.dictionary_, self.classes_ = dictionary, dictionary.classes
         self._prepare()
+        dictionary.settle()
         return self
 
     def _validate_own_parameters(self):
@@ -94,6 +124,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             self._map_solutions(X, lambda queries, solution: rule(self.dictionary_, queries, solution.sorted_codes))
         )
 
+    def _decide(self, dictionary, queries, codes):
+        values = RULES[self.rule](dictionary, queries, codes)
+        values[:, np.diff(dictionary.bounds) == 0] = -np.inf  # classes that are known but have no sample yet
+        return values
+
     def predict(self, X):
         """Label of the class that represents each query best.
 
@@ -106,7 +141,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        best = np.argmax(self._per_class(X, RULES[self.rule]), axis=1)
+        best = np.argmax(self._per_class(X, self._decide), axis=1)
         return self.classes_[best]
 
     def decision_function(self, X):
@@ -122,7 +157,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries,) for two classes, else (n_queries, n_classes)
             For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        values = self._per_class(X, RULES[self.rule])
+        values = self._per_class(X, self._decide)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict_proba(self, X):
@@ -140,7 +175,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        return softmax(self._per_class(X, RULES[self.rule]) / self.temperature, axis=1)
+        return softmax(self._per_class(X, self._decide) / self.temperature, axis=1)
 
     def residuals(self, X):
         """Class residuals r_i = ‖y − X_i c_i‖, whatever the rule.
@@ -192,7 +227,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            best = np.argmax(RULES[self.rule](self.dictionary_, queries, solution.sorted_codes), axis=1)
+            best = np.argmax(self._decide(self.dictionary_, queries, solution.sorted_codes), axis=1)
             return explain_block(self.dictionary_, queries, solution.sorted_codes, self.classes_[best], top)
 
         return [explanation for part in self._map_solutions(X, block) for explanation in part]

@@ -167,7 +167,7 @@ class _ThroughFeatures:
         self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self.diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift
-        side = self._atoms.T @ self._atoms
+        side = problem.dictionary.scatter.copy()
         side[np.diag_indices_from(side)] += side.dtype.type(self._shift)
         self._inverse = psd_inverse(side)
 

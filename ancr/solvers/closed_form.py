@@ -3,7 +3,7 @@
 import numpy as np
 
 from ancr.quadratics import Quadratic
-from ancr.solvers._factor import psd_solver
+from ancr.solvers._factor import PSDSolver, psd_solver
 from ancr.solvers.solution import Problem, Solution
 
 
@@ -29,21 +29,32 @@ class ClosedForm:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        affine = problem.constraint.name == "affine"
-        atoms, quadratic = problem.dictionary.atoms, problem.quadratic
+        self._centred = False
+        self._map: _ThroughFeatures | _ThroughOperator
+        atoms = problem.dictionary.atoms
         self._centre = np.zeros(atoms.shape[1], atoms.dtype)
         self._offset = np.zeros(atoms.shape[0], atoms.dtype)
-        if quadratic.blocks:
+        affine = problem.constraint.name == "affine"
+        if problem.quadratic.blocks:
             self._prepare_dense(affine)
-        elif affine:
-            aim = quadratic.target / quadratic.gram
-            mean = atoms.mean(axis=0)
-            self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
-            operator = ridge_operator(atoms - mean, quadratic)
-            # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
-            self._operator = operator - operator.mean(axis=1, keepdims=True)
         else:
-            self._operator = ridge_operator(atoms, quadratic)
+            self._prepare_ridge(affine)
+
+    def _prepare_ridge(self, affine: bool) -> None:
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        atoms, aim = dictionary.atoms, quadratic.target / quadratic.gram
+        if affine:
+            self._centred, self._centre = True, dictionary.mean / aim
+            self._offset = self._offset + 1.0 / dictionary.n_atoms
+            atoms = atoms - dictionary.mean
+        # The side matrices that the dictionary holds are the ones that it extends when it grows.
+        if dictionary.n_features < dictionary.n_atoms:
+            side = dictionary.spread if affine else dictionary.scatter
+            solve = ridge_solver(side, quadratic)
+            self._map = _ThroughFeatures(solve, aim, atoms)
+        else:
+            side = atoms @ atoms.T if affine else dictionary.gram
+            self._map = _ThroughOperator(aim * ridge_solver(side, quadratic)(atoms).T)
 
     def _prepare_dense(self, affine: bool) -> None:
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
@@ -54,7 +65,7 @@ class ClosedForm:
             direction /= direction.sum()
             operator -= np.outer(operator.sum(axis=1), direction)
             self._offset = direction
-        self._operator = np.ascontiguousarray(operator)
+        self._map = _ThroughOperator(operator)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """A closed form always converges."""
@@ -62,7 +73,9 @@ class ClosedForm:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        codes = (queries - self._centre) @ self._operator
+        codes = self._map(queries - self._centre)
+        if self._centred:  # rounding along 1 comes back divided by λ; the code's sum must not feel it
+            codes -= codes.mean(axis=1, keepdims=True)
         codes += self._offset
         done = np.ones(len(queries), bool)
         solution = Solution(codes, done.astype(int), done, self.problem, queries)
@@ -71,11 +84,28 @@ class ClosedForm:
         return Solution(codes, done.astype(int), done, self.problem, queries, solution.objective[None])
 
 
-def ridge_operator(atoms: np.ndarray, quadratic: Quadratic) -> np.ndarray:
-    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d."""
-    n, d = atoms.shape
-    side = atoms.T @ atoms if d < n else atoms @ atoms.T
-    side[np.diag_indices_from(side)] += side.dtype.type(quadratic.ridge / quadratic.gram)
-    solve = psd_solver(side)
-    operator = solve(atoms.T) if d < n else solve(atoms).T
-    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator)
+class _ThroughOperator:
+    """c = y·operator, for n ≤ d or class blocks in H: one (d, n) matrix holds everything."""
+
+    def __init__(self, operator: np.ndarray) -> None:
+        self._operator = np.ascontiguousarray(operator)
+
+    def __call__(self, queries: np.ndarray) -> np.ndarray:
+        return queries @ self._operator
+
+
+class _ThroughFeatures:
+    """c = Xᵀ·(XXᵀ + λI)⁻¹y, for d < n: the factor is small, and nothing of size n × d is computed at fit."""
+
+    def __init__(self, solve: PSDSolver, aim: float, atoms: np.ndarray) -> None:
+        self._solve, self._aim, self._atoms = solve, aim, atoms
+
+    def __call__(self, queries: np.ndarray) -> np.ndarray:
+        return self._solve(self._aim * queries.T).T @ self._atoms.T
+
+
+def ridge_solver(side: np.ndarray, quadratic: Quadratic) -> PSDSolver:
+    """Solver of (side + λI), for a side matrix XᵀX or XXᵀ that is left as it is."""
+    shifted = side.copy()
+    shifted[np.diag_indices_from(side)] += side.dtype.type(quadratic.ridge / quadratic.gram)
+    return psd_solver(shifted)
