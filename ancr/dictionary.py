@@ -90,12 +90,13 @@ class Dictionary:
         classes = np.union1d(self.classes, more.classes)
         codes = np.concatenate([np.searchsorted(classes, part.classes)[part.labels] for part in (self, more)])
         rank = np.argsort(codes, kind="stable")
+        old, new = np.split(np.argsort(rank), [self.n_atoms])
+        atoms = np.empty((len(rank), self.n_features), self.dtype)
+        atoms[old], atoms[new] = self.atoms, more.atoms
         order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
-        atoms = np.concatenate([self.atoms, more.atoms])[rank]
         extended = Dictionary(atoms, order, classes, _bounds(codes[rank], len(classes)))
         self.settle()  # no chain of ever older dictionaries
-        place = np.argsort(rank)
-        extended.__dict__["_growth"] = Growth(self, more, place[: self.n_atoms], place[self.n_atoms :])
+        extended.__dict__["_growth"] = Growth(self, more, old, new)
         return extended
 
     def settle(self):

@@ -1,5 +1,6 @@
 """`RepresentationClassifier`: any quadratic, set, solver and rule."""
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -77,7 +78,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self._validate_own_parameters()
         first = not hasattr(self, "dictionary_")
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
-        check_classification_targets(y)
+        with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
         grow = Dictionary.build if first else self.dictionary_.extend
         return self._learn(grow(X, y, normalize=self.normalize, classes=classes))
 

@@ -66,7 +66,7 @@ def test_codes_keep_the_order_given():
     np.testing.assert_allclose(clf.residuals(Q)[:, 0], expected, atol=1e-12)
 
 
-def test_only_products_with_new_atoms_are_computed(monkeypatch):
+def test_only_products_with_new_atoms_are_computed():
     X, y, _ = stream(TALL)
     old = Dictionary.build(X[:100], y[:100])
     old.gram[:] = np.arange(100 * 100).reshape(100, 100)  # a mark that no product would leave
@@ -123,6 +123,15 @@ def test_precision_of_the_first_call_stays():
     X, y, Q = stream(TALL)
     clf = ancr.ANCRClassifier().partial_fit(X[:50].astype(np.float32), y[:50]).partial_fit(X[50:], y[50:])
     assert clf.residuals(Q).dtype == clf.dictionary_.dtype == np.float32
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_batch_may_be_a_single_sample():
+    X, y, Q = stream(TALL)
+    clf = ancr.ANCRClassifier().fit(X[:-3], y[:-3])
+    for i in range(len(X) - 3, len(X)):
+        clf.partial_fit(X[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(clf.residuals(Q), ancr.ANCRClassifier().fit(X, y).residuals(Q), atol=1e-10)
 
 
 def test_grown_classifier_pickles():
