@@ -180,7 +180,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         if not trailing:
             chunks, drop = (X.chunks[0],), 1
         meta = np.empty((0,) * (1 + len(trailing)), dtype)
-        return da.map_blocks(call, X, dtype=dtype, chunks=chunks, drop_axis=drop, meta=meta)
+        return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, chunks=chunks, drop_axis=drop, meta=meta)
 
     def _call(self, method):
         try:

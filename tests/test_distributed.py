@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, get_client
 
 import ancr
 from ancr.distributed import DaskClassifier, ShardedClassifier
@@ -162,6 +162,34 @@ def test_shards_give_the_answer_of_one_machine(estimator, kind, data, cluster, t
     np.testing.assert_array_equal(sharded.predict(Q), whole.predict(Q))
     np.testing.assert_allclose(sharded.predict_proba(Q), whole.predict_proba(Q), atol=1e-4)
     assert sharded.classes_.tolist() == ["a", "b", "c"]
+
+
+class Fragile(ShardedClassifier):
+    """Loses a worker just before the second look at all atoms."""
+
+    looks = 0
+
+    def _on_workers(self, function, arguments):
+        self.looks += function is price
+        if function is price and self.looks == 2:
+            self.victim, pid = sorted(get_client().run(os.getpid).items())[0]
+            os.kill(pid, signal.SIGKILL)
+        return super()._on_workers(function, arguments)
+
+
+def test_a_worker_lost_between_looks_changes_nothing(data, tmp_path):
+    X, y, Q = data
+    files = write(tmp_path, X, y, "npy")
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        clf = Fragile(ancr.ANCRClassifier()).fit(*files)
+        solution = clf.solve(Q)
+        assert clf.looks > 2
+        assert clf.victim not in client.run(os.getpid)
+    assert solution.converged.all()
+    np.testing.assert_allclose(solution.codes.toarray(), ancr.ANCRClassifier().fit(X, y).codes(Q).toarray(), atol=1e-6)
 
 
 def test_single_precision_files_are_certified_in_double(data, cluster, tmp_path):
