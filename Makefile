@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help reproduce test test-all lint format types bench clean
 help:
-	@echo "make reproduce   set up and run the main job on data that ships with scikit-learn"
+	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make test        set up and run the tests"
 	@echo "make test-all    the tests that need torch or a browser as well"
 	@echo "make lint        ruff and mypy;   make format   rewrite with ruff"
@@ -23,13 +23,17 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[test]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.core $(VENV)/.plot
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[test,bench]'
 	@touch $@ $(VENV)/.core $(VENV)/.test
 
-reproduce: $(VENV)/.core
+$(VENV)/.plot: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[plot]'
+	@touch $@ $(VENV)/.core
+
+reproduce: $(VENV)/.plot
 	$(BIN)/ancr reproduce
 
 test: $(VENV)/.test
@@ -39,11 +43,12 @@ test: $(VENV)/.test
 # pip then picks the torchvision made for it. Without torch its tests skip and say so.
 $(VENV)/.all: pyproject.toml $(VENV)/.test
 	@cpu=$$($(BIN)/python -m pip index versions torch 2>/dev/null | grep -o '[0-9][0-9.]*+cpu' | head -n 1); \
+	$(PIP) install -e '.[test,browser]' || echo "no playwright: the report will not be opened in a browser" >&2; \
 	$(PIP) install $${cpu:+torch==$$cpu} -e '.[test,features]' || echo "no torch: its tests will be skipped" >&2
 	@touch $@
 
 test-all: $(VENV)/.all
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Numba leaves for the sets and for ADMM. Imported only by the function that runs them."""
+"""Numba leaves of the sets, of ADMM, of the rules and of matching pursuit. Imported only where they are run."""
 
 import numpy as np
 from numba import njit
@@ -160,3 +160,50 @@ def sparse_class_squares(indptr, indices, values, targets, atoms, labels, square
             for k in range(targets.shape[1]):
                 square += misfit[k] * misfit[k]
             squares[row, label], norms[row, label] = square, norm
+
+
+@njit(**_LEAF)
+def add_matching_pursuit(gram, linear, n_nonzero, rounding, codes):
+    """Add to every row of ``codes`` its query's code of orthogonal matching pursuit.
+
+    With L the factor of the picked atoms' Gram block, the correlation of the residual with all atoms falls by
+    u_t·w_t at pick t, where u = L⁻¹b and w_t is the new atom's Gram row made orthogonal to the rows before it.
+    """
+    n = gram.shape[0]
+    ortho = np.empty((n_nonzero, n))
+    factor, ahead = np.zeros((n_nonzero, n_nonzero)), np.empty(n_nonzero)
+    picked, pull = np.empty(n_nonzero, np.int64), np.empty(n)
+    for row in range(linear.shape[0]):
+        for j in range(n):
+            pull[j] = linear[row, j]
+        count, first = 0, 0.0
+        while count < n_nonzero:
+            best, hardest = 0, -1.0
+            for j in range(n):
+                if abs(pull[j]) > hardest:
+                    best, hardest = j, abs(pull[j])
+            new = ortho[count]
+            for j in range(n):
+                new[j] = gram[best, j]
+            for i in range(count):
+                weight = ortho[i, best]
+                factor[count, i] = weight
+                old = ortho[i]
+                for j in range(n):
+                    new[j] -= weight * old[j]
+            first = hardest if count == 0 else first
+            if hardest <= rounding * first or new[best] <= rounding * gram[best, best]:
+                break  # nothing left to explain, or nothing new to explain it with
+            pivot = np.sqrt(new[best])
+            for j in range(n):
+                new[j] /= pivot
+            factor[count, count], ahead[count], picked[count] = pivot, pull[best] / pivot, best
+            for j in range(n):
+                pull[j] -= ahead[count] * new[j]
+            pull[best] = 0.0
+            count += 1
+        for i in range(count - 1, -1, -1):
+            ahead[i] /= factor[i, i]
+            for k in range(i):
+                ahead[k] -= ahead[i] * factor[i, k]
+            codes[row, picked[i]] += ahead[i]

@@ -76,6 +76,16 @@ def blas_threads_for(flops):
             yield
 
 
+def read_only(array):
+    """A view that cannot be written, for a kernel that does not.
+
+    Arrays that joblib shares between processes are read-only; with all arrays so, one compiled kernel serves both.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def map_blocks(work, n_rows, row_bytes=0):
     """``[work(block) for block in slices that cover n_rows rows]``, in threads.
 

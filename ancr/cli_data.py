@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-_DATA_HOME = click.option(
+DATA_HOME = click.option(
     "--data-home",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of data sets. Default: $ANCR_DATA, then the platform's cache folder.",
@@ -32,9 +32,14 @@ def readable_errors() -> Iterator[None]:
 
 
 @click.command()
-@_DATA_HOME
+@DATA_HOME
 def datasets(data_home: Path | None) -> None:
-    """Show which data sets are here, where, under which licence, and how to get the rest."""
+    """Show which data sets are here, where, under which licence, and how to get the rest.
+
+    \b
+    Example:
+      ancr datasets
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -63,9 +68,14 @@ def _inventory_row(present: Any) -> tuple[str, ...]:
 
 @click.command()
 @click.argument("name")
-@_DATA_HOME
+@DATA_HOME
 def fetch(name: str, data_home: Path | None) -> None:
-    """Download the data set NAME to where its loader looks; a broken download is resumed."""
+    """Download the data set NAME to where its loader looks; a broken download is resumed.
+
+    \b
+    Example:
+      ancr fetch usps --data-home data
+    """
     with readable_errors():
         from ancr.datasets import fetch as fetch_data
 
@@ -85,13 +95,17 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option("--workers", type=int, help="Processes that decode ahead. Default: by the cores.")
 @click.option("--cache-dir", default="auto", show_default=True, help="Folder of kept vectors, or 'none'.")
 @click.option("--strict", is_flag=True, help="Stop at the first unreadable image.")
-@_DATA_HOME
+@DATA_HOME
 def extract(source: str, output: Path, data_home: Path | None, **options: Any) -> None:
     """Compute features of SOURCE and write them to a file.
 
     SOURCE is a data set's name, a folder with one sub-folder a class, or a CSV of path,label. A flat
     folder of images is taken as one image a class, named after it. The result holds features, labels,
     class_names, image_names and, where there is a split, is_train; ancr.datasets.load_table reads it.
+
+    \b
+    Example (photos has one sub-folder of images a class):
+      ancr extract photos --backbone resnet18 --output photos.npz
     """
     with readable_errors():
         from ancr.features.to_file import extract_to_file, load_source

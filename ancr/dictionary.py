@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.preprocessing import normalize as unit_rows
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 _FLOATS = (np.float64, np.float32)
 
@@ -58,7 +58,7 @@ class Dictionary:
         Dictionary
         """
         samples = check_array(samples, dtype=dtype, input_name=name)
-        labels = np.zeros(len(samples), int) if labels is None else np.asarray(labels)
+        labels = np.zeros(len(samples), int) if labels is None else column_or_1d(labels)
         check_consistent_length(samples, labels)
         found, codes = np.unique(labels, return_inverse=True)
         if classes is not None:
@@ -72,8 +72,8 @@ class Dictionary:
     def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
         """The dictionary of these atoms and more, as `build` would make it of all samples together.
 
-        Gram matrix and scatters that this one holds are carried over: only what involves a new atom is computed,
-        and only when asked for.
+        Matrices that this one holds are carried over: when the larger one is asked for them, only what involves a
+        new atom is computed.
 
         Parameters
         ----------
@@ -95,18 +95,27 @@ class Dictionary:
         atoms[old], atoms[new] = self.atoms, more.atoms
         order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
         extended = Dictionary(atoms, order, classes, _bounds(codes[rank], len(classes)))
-        self.settle()  # no chain of ever older dictionaries
-        extended.__dict__["_growth"] = Growth(self, more, old, new)
+        if growth := self._grow(old, new):
+            vars(extended)["_growth"] = growth
         return extended
+
+    def _grow(self, old, new):
+        """What a larger dictionary can build on: the matrices held here, or those this one has yet to build on."""
+        held = {name: vars(self)[name] for name in ("gram", "scatter", "spread") if name in vars(self)}
+        if held:
+            return Growth({**held, "mean": self.mean} if "spread" in held else held, old, new)
+        if growth := vars(self).get("_growth"):
+            return Growth(growth.held, old[growth.old], np.concatenate([old[growth.new], new]))
+        return None
 
     def settle(self):
         """Let go of what `extend` carried over and nobody asked for."""
-        self.__dict__.pop("_growth", None)
+        vars(self).pop("_growth", None)
 
     def _carried(self, name):
-        """The growth that can extend a matrix of the smaller dictionary, or None."""
-        growth = self.__dict__.get("_growth")
-        return growth if growth is not None and name in growth.before.__dict__ else None
+        """The growth that can extend a matrix of a smaller dictionary, or None."""
+        growth = vars(self).get("_growth")
+        return growth if growth is not None and name in growth.held else None
 
     @property
     def n_atoms(self):
@@ -141,35 +150,25 @@ class Dictionary:
     @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
-        if growth := self._carried("gram"):
-            return growth.extend_gram(self.atoms)
-        gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
-        # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
-        for start in range(0, self.n_atoms, 2048):
-            rows, before = slice(start, start + 2048), slice(0, start)
-            np.matmul(self.atoms[rows], self.atoms[: start + 2048].T, out=gram[rows, : start + 2048])
-            gram[before, rows] = gram[rows, before].T
-        return gram
+        growth = self._carried("gram")
+        return growth.extend_gram(self.atoms) if growth else _gram(self.atoms)
 
     @cached_property
     def scatter(self):
-        """XXᵀ, (n_features, n_features)."""
-        if growth := self._carried("scatter"):
-            return growth.before.scatter + growth.more.scatter
-        return self.atoms.T @ self.atoms
+        """XXᵀ in double precision, (n_features, n_features)."""
+        growth = self._carried("scatter")
+        return growth.extend_scatter(self.atoms) if growth else _scatter(self.atoms)
 
     @cached_property
     def mean(self):
-        """x̄, the mean atom."""
-        return self.atoms.mean(axis=0)
+        """x̄, the mean atom, in double precision."""
+        return self.atoms.mean(axis=0, dtype=np.float64)
 
     @cached_property
     def spread(self):
-        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ, the scatter about the mean."""
-        if growth := self._carried("spread"):
-            return growth.extend_spread()
-        centred = self.atoms - self.mean
-        return centred.T @ centred
+        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
+        growth = self._carried("spread")
+        return growth.extend_spread(self.atoms) if growth else _scatter(self.atoms - self.mean)
 
     @cached_property
     def block_grams(self):
@@ -199,30 +198,55 @@ class Dictionary:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a dictionary came from a smaller one: which atoms of the larger, by position, are old and which are new."""
+    """What a dictionary took over from a smaller one.
 
-    before: Dictionary
-    more: Dictionary
+    Attributes
+    ----------
+    held : dict of str to ndarray
+        Matrices of the smaller one, by the names they have there, and with a spread the mean it is about.
+    old, new : ndarray of int
+        Atoms of the larger, by position: those of the smaller, in their order there, and the others.
+    """
+
+    held: dict
     old: np.ndarray
     new: np.ndarray
 
     def extend_gram(self, atoms):
         """The larger dictionary's Gram: the old entries moved to their places, products for the new rows alone."""
-        gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
-        gram[np.ix_(self.old, self.old)] = self.before.gram
-        for start in range(0, len(self.new), 2048):
-            rows = self.new[start : start + 2048]
-            products = atoms[rows] @ atoms.T
-            gram[rows] = products
-            gram[:, rows] = products.T
+        gram, new = np.empty((len(atoms), len(atoms)), atoms.dtype), atoms[self.new]
+        gram[np.ix_(self.old, self.old)] = self.held["gram"]
+        gram[np.ix_(self.new, self.new)] = _gram(new)
+        between = new @ atoms[self.old].T
+        gram[np.ix_(self.new, self.old)] = between
+        gram[np.ix_(self.old, self.new)] = between.T
         return gram
 
-    def extend_spread(self):
+    def extend_scatter(self, atoms):
+        """The scatter of the old atoms plus that of the new ones."""
+        return self.held["scatter"] + _scatter(atoms[self.new])
+
+    def extend_spread(self, atoms):
         """Scatters about two means, joined without a difference that could cancel (Chan, Golub and LeVeque, 1983)."""
-        before, more = self.before, self.more
-        apart = more.mean - before.mean
-        weight = before.n_atoms * more.n_atoms / (before.n_atoms + more.n_atoms)
-        return before.spread + more.spread + apart.dtype.type(weight) * np.outer(apart, apart)
+        new = atoms[self.new].astype(np.float64, copy=False)
+        mean, weight = new.mean(axis=0), len(self.old) * len(new) / len(atoms)
+        apart = mean - self.held["mean"]
+        return self.held["spread"] + _scatter(new - mean) + weight * np.outer(apart, apart)
+
+
+def _gram(atoms):
+    gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
+    # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
+    for start in range(0, len(atoms), 2048):
+        rows, before = slice(start, start + 2048), slice(0, start)
+        np.matmul(atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+        gram[before, rows] = gram[rows, before].T
+    return gram
+
+
+def _scatter(rows):
+    rows = rows.astype(np.float64, copy=False)
+    return rows.T @ rows
 
 
 def _among(classes, found, codes):

@@ -281,7 +281,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_settings(self):
-        self.estimator._validate_own_parameters()
+        self.estimator._validate_params()
         quadratic, constraint, rule = self._quadratic, self.estimator.constraint, self.estimator.rule
         able = constraint == "simplex" or (constraint == "nonnegative" and quadratic.ridge > 0.0)
         if not able or quadratic.blocks or quadratic.absolute or self.estimator.solver != "exact":

@@ -64,24 +64,30 @@ class Quadratic:
         """H_jj of every atom."""
         return (self.gram + self.blocks) * _row_squares(dictionary.atoms) + self.ridge
 
-    def objective(self, dictionary, queries, codes):
-        """‖y‖² + cᵀHc − 2bᵀc for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖².
+    def reach(self, dictionary):
+        """The most of ‖y‖² that a code could ever take off the objective, as a factor.
 
-        Written as a sum of squares, so that nothing cancels when a query is represented well:
-        gram·‖y·target/gram − Xc‖² + blocks·Σ‖X_i c_i‖² + ridge·‖c‖², plus what does not depend on c.
+        Completing the squares leaves gram·‖y·target/gram − Xc‖², or without a Gram term one such square a class.
         """
+        if self.gram:
+            return self.target**2 / self.gram
+        return dictionary.n_classes * self.target**2 / self.blocks
+
+    def objective(self, dictionary, queries, codes):
+        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
         value = self.excess(dictionary, queries, codes)
-        unreachable = 1.0 - self.target**2 / self.gram
+        unreachable = 1.0 - self.reach(dictionary)
         return value + unreachable * _row_squares(queries) if unreachable else value
 
     def excess(self, dictionary, queries, codes):
-        """The part of the objective that depends on c, which no code can bring below zero."""
-        aim = self.target / self.gram
-        value = self.gram * _row_squares(aim * queries - codes @ dictionary.atoms)
+        """The objective as a sum of squares, which no code brings below zero and where nothing cancels."""
+        value = self.ridge * _row_squares(codes)
+        if self.gram:
+            value += self.gram * _row_squares(self.target / self.gram * queries - codes @ dictionary.atoms)
         if self.blocks:
+            aim = 0.0 if self.gram else self.target / self.blocks * queries
             for block in dictionary.blocks:
-                value += self.blocks * _row_squares(codes[:, block] @ dictionary.atoms[block])
-        value += self.ridge * _row_squares(codes)
+                value += self.blocks * _row_squares(aim - codes[:, block] @ dictionary.atoms[block])
         return value + self.absolute * _row_sums(abs(codes)) if self.absolute else value
 
 
@@ -95,19 +101,44 @@ def _row_sums(rows):
     return np.asarray(rows.sum(axis=1)).ravel()
 
 
-def ridge(alpha):
+# One builder a row of the axis. All are called alike; each takes what it needs of λ, γ and the number of classes K.
+
+
+def ridge(alpha, gamma=0.0, n_classes=1):
     """‖y − Xc‖² + λ‖c‖²: CRC, ACR, NCR and ANCR."""
     return Quadratic(ridge=alpha)
 
 
-def least_squares(alpha=0.0):
-    """‖y − Xc‖²: NRC. Takes no regularisation; ``alpha`` is ignored so that all builders are called alike."""
+def least_squares(alpha=0.0, gamma=0.0, n_classes=1):
+    """‖y − Xc‖²: NRC."""
     return Quadratic()
 
 
-def absolute(alpha):
+def absolute(alpha, gamma=0.0, n_classes=1):
     """‖y − Xc‖² + λ‖c‖₁: SRC."""
     return Quadratic(absolute=alpha)
 
 
-QUADRATICS = {"ridge": ridge, "least_squares": least_squares, "l1": absolute}
+def subspace(alpha, gamma=0.0, n_classes=1):
+    """Σ‖y − X_i c_i‖² + λ‖c‖²: NSC, every class by itself."""
+    return Quadratic(ridge=alpha, gram=0.0, blocks=1.0)
+
+
+def probabilistic(alpha, gamma, n_classes):
+    """‖y − Xc‖² + λ‖c‖² + γΣ‖Xc − X_i c_i‖²: ProCRC. The sum is (K − 2)‖Xc‖² + Σ‖X_i c_i‖²."""
+    return Quadratic(ridge=alpha, gram=gamma * (n_classes - 2) + 1.0, blocks=gamma)
+
+
+def competitive(alpha, gamma, n_classes=1):
+    """‖y − Xc‖² + λ‖c‖² + γΣ‖y − X_i c_i‖²: CCRC."""
+    return Quadratic(ridge=alpha, blocks=gamma, target=1.0 + gamma)
+
+
+QUADRATICS = {
+    "ridge": ridge,
+    "least_squares": least_squares,
+    "l1": absolute,
+    "subspace": subspace,
+    "probabilistic": probabilistic,
+    "competitive": competitive,
+}

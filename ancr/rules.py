@@ -5,10 +5,16 @@ With c_i the entries of c on class i, a class wins by the smallest
     res   ‖y − X_i c_i‖
     reg   ‖y − X_i c_i‖² / ‖c_i‖²
     pro   ‖Xc − X_i c_i‖²
+
+or by the largest
+
+    label   Σ c_i, the summed entries of the class
 """
 
 import numpy as np
 from scipy import sparse
+
+from ancr._parallel import read_only
 
 # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
 _NO_CODE = {np.dtype(kind): np.finfo(kind).eps ** 2 for kind in (np.float32, np.float64)}
@@ -21,8 +27,13 @@ def residual_decision(dictionary, queries, codes):
 
 def regularised_decision(dictionary, queries, codes):
     """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
-    floor = _NO_CODE[queries.dtype]
     squares, norms = class_squares(dictionary, queries, codes)
+    return log_ratio(norms, squares)
+
+
+def log_ratio(norms, squares):
+    """log(norms / squares), finite where either is zero."""
+    floor = _NO_CODE[squares.dtype]
     return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
 
 
@@ -31,7 +42,19 @@ def probabilistic_decision(dictionary, queries, codes):
     return -class_squares(dictionary, codes @ dictionary.atoms, codes)[0]
 
 
-RULES = {"res": residual_decision, "reg": regularised_decision, "pro": probabilistic_decision}
+def label_decision(dictionary, queries, codes):
+    """Σ c_i: the weight that the code gives a class."""
+    codes = codes.toarray() if sparse.issparse(codes) else codes
+    # reduceat has no empty sums, and a class that is only known by name has no atom.
+    return np.stack([codes[:, block].sum(axis=1) for block in dictionary.blocks], axis=1)
+
+
+RULES = {
+    "res": residual_decision,
+    "reg": regularised_decision,
+    "pro": probabilistic_decision,
+    "label": label_decision,
+}
 
 
 def class_residuals(dictionary, queries, codes):
@@ -57,9 +80,9 @@ def _through_support(dictionary, targets, codes):
 
     squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
     norms = np.empty_like(squares)
-    sparse_class_squares(
-        codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels, squares, norms
-    )
+    codes.sort_indices()  # a class must come in one run
+    arrays = (codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels)
+    sparse_class_squares(*map(read_only, arrays), squares, norms)
     return squares, norms
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -38,9 +38,10 @@ def iris():
 
 
 @pytest.mark.parametrize("classifier", INSTANCES, ids=lambda c: type(c).__name__)
-def test_string_labels_pickle_and_clone(classifier, iris):
-    X, y, Q, truth = iris
-    names = np.array(["setosa", "versicolor", "virginica"])
+def test_string_labels_pickle_and_clone(classifier):
+    data, target = load_digits(return_X_y=True)
+    X, y, Q, truth = data[:300], target[:300], data[300:400], target[300:400]
+    names = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
     clf = clone(classifier).fit(X, names[y])
     assert clf.score(Q, names[truth]) > 0.8
     again = pickle.loads(pickle.dumps(clf))
@@ -79,6 +80,8 @@ def test_frames_give_feature_names(frame, iris):
 def test_layouts_and_precisions_agree(classifier, layout):
     data, target = make_classification(90, 40, n_informative=20, n_classes=3, random_state=0)
     X, y, Q = data[:60], target[:60], data[60:]
+    if isinstance(classifier, ancr.SACRCClassifier):  # as many picks as features leave only rounding to pick by
+        classifier = ancr.SACRCClassifier(n_nonzero=5)
     plain = clone(classifier).fit(X, y)
     other = clone(classifier).fit(layout(X), y)
     residuals = other.residuals(layout(Q))
@@ -158,3 +161,24 @@ def test_bad_data_is_named(iris):
         clf.predict(np.where(Q == Q[0, 0], np.inf, Q))
     with pytest.raises(ValueError, match="features"):
         clf.predict(Q[:, :2])
+
+
+def test_a_fit_that_fails_leaves_the_last_one(iris):
+    X, y, Q, _ = iris
+    clf = ancr.ANCRClassifier().fit(X, y)
+    expected = clf.predict(Q)
+    with pytest.raises(ValueError, match="two classes"):
+        clf.fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(clf.predict(Q), expected)
+    broken = ancr.ANCRClassifier(solver="closed_form")
+    with pytest.raises(ValueError, match="cannot be combined"):
+        broken.fit(X, y)
+    with pytest.raises(NotFittedError):
+        broken.predict(Q)
+
+
+def test_queries_are_scaled_as_the_atoms_were(iris):
+    X, y, Q, _ = iris
+    clf = ancr.CRCClassifier().fit(X, y)
+    expected = clf.residuals(Q)
+    np.testing.assert_array_equal(clf.set_params(normalize=False).residuals(Q), expected)

@@ -1,15 +1,16 @@
 """`RepresentationClassifier`: any quadratic, set, solver and rule."""
 
 import warnings
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import normalize as unit_rows
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,6 +34,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         **PARAMETER_CONSTRAINTS,
         "rule": [StrOptions(set(RULES))],
         "normalize": ["boolean"],
+        "weight": [Interval(Real, 0, 1, closed="both")],
+        "subspace_alpha": [Interval(Real, 0, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -50,7 +53,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._validate_own_parameters()
+        self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         return self._learn(Dictionary.build(X, y, normalize=self.normalize))
@@ -58,8 +61,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X, y, classes=None):
         """Append samples to the dictionary, and classes where y brings new ones.
 
-        The result is that of `fit` on all samples together, in the order they came. Gram matrix and scatters are
-        extended by what involves the new samples, and only the smaller side is factored again.
+        The result is that of `fit` on all samples together, in the order they came. Only the first call factors;
+        later ones leave that to the next query, which extends what the last one had by the products of the samples
+        that came since. So ten calls in a row cost one factorisation.
 
         Parameters
         ----------
@@ -75,38 +79,63 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._validate_own_parameters()
-        first = not hasattr(self, "dictionary_")
+        self._validate_params()
+        first = "dictionary_" not in vars(self)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
         with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
-        grow = Dictionary.build if first else self.dictionary_.extend
-        return self._learn(grow(X, y, normalize=self.normalize, classes=classes))
+        if first:
+            return self._learn(Dictionary.build(X, y, normalize=self.normalize, classes=classes))
+        self.dictionary_ = self.dictionary_.extend(X, y, normalize=self._unit_norm, classes=classes)
+        self.classes_ = self.dictionary_.classes
+        # A clone keeps the settings of this call, whatever `set_params` changes before the next query.
+        self._prepare_later = partial(clone(self)._prepare, self.dictionary_)
+        vars(self).pop("solver_", None)
+        return self
+
+    @cached_property
+    def solver_(self):
+        """The solver, made by the first query after `partial_fit`."""
+        if "_prepare_later" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
+        learned = self._prepare_later()
+        self.dictionary_.settle()
+        vars(self).update(learned)
+        return learned["solver_"]
 
     def _learn(self, dictionary):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
+        learned = self._prepare(dictionary)
+        # Nothing is assigned before everything is there: a fit that fails leaves the last one standing.
         self.dictionary_, self.classes_ = dictionary, dictionary.classes
-        self._prepare()
-        dictionary.settle()
-        return self
-
-    def _validate_own_parameters(self):
-        # Presets fix some axes as class attributes; scikit-learn validates exactly the constructor's names.
-        own = self.get_params(deep=False)
-        constraints = {key: value for key, value in self._parameter_constraints.items() if key in own}
-        validate_parameter_constraints(constraints, own, caller_name=type(self).__name__)
-
-    def _prepare(self):
-        quadratic = QUADRATICS[self.quadratic](getattr(self, "alpha", 0.0))
-        problem = Problem(self.dictionary_, quadratic, SETS[self.constraint])
-        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code") if hasattr(self, name)}
-        n, d = self.dictionary_.atoms.shape
-        with blas_threads_for(2 * n * d * min(n, d)):
-            self.solver_ = make_solver(self.solver, problem, **options)
+        for name, value in learned.items():
+            setattr(self, name, value)
+        # Queries must be scaled as the atoms were, whatever becomes of the parameter.
+        self._unit_norm = self.normalize
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return "dictionary_" in vars(self)
+
+    def _prepare(self, dictionary):
+        """What `fit` learns beside the dictionary: ``{attribute: value}``."""
+        alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
+        quadratic = QUADRATICS[self.quadratic](alpha, gamma, dictionary.n_classes)
+        n, d = dictionary.atoms.shape
+        with blas_threads_for(2 * n * d * min(n, d)):
+            return {"solver_": self._make_solver(Problem(dictionary, quadratic, SETS[self.constraint]))}
+
+    def _make_solver(self, problem):
+        options = ("rho", "max_iter", "tol", "code")
+        return make_solver(self.solver, problem, **{key: getattr(self, key) for key in options if hasattr(self, key)})
+
+    def _decide(self, queries, codes):
+        """Decision values, larger is better: the rule on the codes."""
+        return RULES[self.rule](self.dictionary_, queries, codes)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -120,17 +149,17 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return solve_blocks(self.solver_, unit_rows(X) if self.normalize else X, then)
+        return solve_blocks(self.solver_, unit_rows(X) if self._unit_norm else X, then)
 
-    def _per_class(self, X, rule):
-        return np.concatenate(
-            self._map_solutions(X, lambda queries, solution: rule(self.dictionary_, queries, solution.sorted_codes))
-        )
-
-    def _decide(self, dictionary, queries, codes):
-        values = RULES[self.rule](dictionary, queries, codes)
-        values[:, np.diff(dictionary.bounds) == 0] = -np.inf  # classes that are known but have no sample yet
+    def _decide_among_present(self, queries, codes):
+        values = self._decide(queries, codes)
+        values[:, np.diff(self.dictionary_.bounds) == 0] = -np.inf  # classes known by name that have no sample yet
         return values
+
+    def _decisions(self, X):
+        return np.concatenate(
+            self._map_solutions(X, lambda queries, solution: self._decide_among_present(queries, solution.sorted_codes))
+        )
 
     def predict(self, X):
         """Label of the class that represents each query best.
@@ -144,7 +173,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        best = np.argmax(self._per_class(X, self._decide), axis=1)
+        best = np.argmax(self._decisions(X), axis=1)
         return self.classes_[best]
 
     def decision_function(self, X):
@@ -160,7 +189,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries,) for two classes, else (n_queries, n_classes)
             For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        values = self._per_class(X, self._decide)
+        values = self._decisions(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict_proba(self, X):
@@ -178,7 +207,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        return softmax(self._per_class(X, self._decide) / self.temperature, axis=1)
+        return softmax(self._decisions(X) / self.temperature, axis=1)
 
     def residuals(self, X):
         """Class residuals r_i = ‖y − X_i c_i‖, whatever the rule.
@@ -193,7 +222,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries, n_classes)
             Columns as ``classes_``.
         """
-        return self._per_class(X, class_residuals)
+        return np.concatenate(
+            self._map_solutions(
+                X, lambda queries, solution: class_residuals(self.dictionary_, queries, solution.sorted_codes)
+            )
+        )
 
     def codes(self, X):
         """Codes of the queries.
@@ -230,7 +263,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            best = np.argmax(self._decide(self.dictionary_, queries, solution.sorted_codes), axis=1)
+            best = np.argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
             return explain_block(self.dictionary_, queries, solution.sorted_codes, self.classes_[best], top)
 
         return [explanation for part in self._map_solutions(X, block) for explanation in part]
@@ -248,17 +281,21 @@ class RepresentationClassifier(BaseRepresentationClassifier):
 
     Parameters
     ----------
-    quadratic : {"ridge", "least_squares", "l1"}, default="ridge"
-        ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁.
+    quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"}, default="ridge"
+        ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁;
+        ``"subspace"`` (NSC): Σ‖y − X_i c_i‖² + λ‖c‖²; ``"probabilistic"`` (ProCRC): ridge + γΣ‖Xc − X_i c_i‖²;
+        ``"competitive"`` (CCRC): ridge + γΣ‖y − X_i c_i‖².
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
         Where c may live: anywhere; Σc = 1; c ≥ 0; both.
     alpha : float, default=1e-3
         The paper's λ ≥ 0. Not used by ``"least_squares"``.
+    gamma : float, default=1e-3
+        Weight γ ≥ 0 of the class terms of ``"probabilistic"`` and ``"competitive"``.
     solver : {"exact", "closed_form", "admm"}, default="exact"
         ``"exact"``: the optimum, on every set; ``"admm"``: the paper's Algorithm 1, for the non-negative and simplex
         sets; ``"closed_form"``: what ``"exact"`` uses on the free and affine sets.
-    rule : {"res", "reg", "pro"}, default="res"
-        Class residual ‖y − X_i c_i‖; that squared over ‖c_i‖²; or ‖Xc − X_i c_i‖².
+    rule : {"res", "reg", "pro", "label"}, default="res"
+        Class residual ‖y − X_i c_i‖; that squared over ‖c_i‖²; ‖Xc − X_i c_i‖²; or the summed entries of the class.
     rho : float, default=1.0
         ADMM's penalty ρ.
     max_iter : int or None, default=None
@@ -307,6 +344,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         quadratic="ridge",
         constraint="free",
         alpha=1e-3,
+        gamma=1e-3,
         solver="exact",
         rule="res",
         rho=1.0,
@@ -319,6 +357,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.quadratic = quadratic
         self.constraint = constraint
         self.alpha = alpha
+        self.gamma = gamma
         self.solver = solver
         self.rule = rule
         self.rho = rho

@@ -17,7 +17,7 @@ class CRCClassifier(BaseRepresentationClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="reg"
+    rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
@@ -31,11 +31,11 @@ class CRCClassifier(BaseRepresentationClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_digits
     >>> from ancr import CRCClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> CRCClassifier().fit(X[::2], y[::2]).predict(X[1::50])
-    array([0, 1, 2])
+    >>> X, y = load_digits(return_X_y=True)
+    >>> CRCClassifier().fit(X[:300], y[:300]).predict(X[300:303])
+    array([7, 3, 5])
     """
 
     quadratic, constraint = "ridge", "free"
@@ -62,7 +62,7 @@ class ACRClassifier(CRCClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "closed_form"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="res"
+    rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
@@ -87,7 +87,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0, 1ᵀc = 1        (Eq. 2)
 
     The query is a weighted mean of training samples, most of them with weight zero: the samples that decided can
-    be shown. Rule ``res``.
+    be shown. Rule ``res``. The exact solver costs n·d a query plus n·s a round for the s atoms in use, about what CRC
+    costs. Use it where classes are well sampled and an answer has to be explained.
 
     ``ANCRClassifier(alpha=1e-4, solver="admm", rho=1e-2, max_iter=5, code="c")`` is what the authors' script ran
     on AR: five iterations, classified with an iterate outside the simplex. That is a different classifier from
@@ -99,7 +100,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         The paper's λ ≥ 0.
     solver : {"exact", "admm"}, default="exact"
         How the code is found.
-    rule : {"res", "reg", "pro"}, default="res"
+    rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
     rho : float, default=1.0
         ADMM's penalty ρ.
@@ -160,7 +161,7 @@ class NCRClassifier(ANCRClassifier):
 
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0
 
-    Rule ``res``. Parameters as for `ANCRClassifier`.
+    Rule ``res``; the cost is ANCR's. Use it to see what Σc = 1 adds. Parameters as for `ANCRClassifier`.
 
     References
     ----------
@@ -176,7 +177,8 @@ class NRCClassifier(BaseRepresentationClassifier):
 
         c = argmin ‖y − Xc‖²   s.t. c ≥ 0
 
-    Rule ``res``. Parameters as for `ANCRClassifier`, without ``alpha``.
+    Rule ``res``; the cost is ANCR's. Use it where samples are non-negative and there is no λ to choose. Parameters as
+    for `ANCRClassifier`, without ``alpha``.
 
     References
     ----------

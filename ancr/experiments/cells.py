@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 # What makes two cells the same experiment.
@@ -11,7 +11,22 @@ KEY = ("dataset", "features", "setting", "method", "protocol", "draw")
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one split. Accuracy is in percent, times in seconds."""
+    """One method on one split. Accuracy is in percent, times in seconds on one thread.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of the classifier.
+    before : str
+        What the samples went through before it; empty where nothing.
+    certified : float or None
+        Share of the test queries whose code lies in its set with a duality gap within tolerance; None for methods
+        without a certificate.
+    versions : dict
+        Of Python and the libraries that computed.
+    platform : str
+        Operating system and machine.
+    """
 
     dataset: str
     features: str
@@ -25,6 +40,11 @@ class Cell:
     n_test: int
     fit_s: float
     predict_s: float
+    n_train: int = 0
+    before: str = ""
+    certified: float | None = None
+    versions: dict = field(default_factory=dict, hash=False)
+    platform: str = ""
 
     @property
     def key(self):
@@ -37,6 +57,11 @@ class CellFile:
 
     A line is written and flushed whole, so a run that is killed loses at most the cell in flight; a torn last line
     is cut off when the file is opened again.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it and its folder are made where missing.
     """
 
     def __init__(self, path):
@@ -58,12 +83,24 @@ class CellFile:
         if not self.path.exists():
             return []
         lines = self.path.read_text(encoding="utf-8").splitlines()
-        return [Cell(**json.loads(line)) for line in lines]
+        return [self._parse(number, line) for number, line in enumerate(lines, start=1)]
+
+    def _parse(self, number, line):
+        try:
+            values = json.loads(line)
+            # A later release may add fields; what this one does not know is no reason to stop.
+            return Cell(**{name.name: values[name.name] for name in fields(Cell) if name.name in values})
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"{self.path}, line {number} is no cell: {error}. Remove that line and run again"
+            ) from None
 
     def append(self, cell):
-        """Add one cell."""
+        """Add one cell, in a single write."""
         line = json.dumps(asdict(cell), sort_keys=True) + "\n"
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(descriptor, line.encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,54 +1,174 @@
-"""Cells → tables: mean ± standard deviation over draws, one row a method and protocol, one column a setting."""
+"""Cells → tables: mean ± standard deviation over draws, with the paper's number and the difference beside it."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from ancr.experiments.published import ABLATION, QUOTED, printed
 
-def summarise(cells):
-    """``(settings, rows)`` with rows as ``((method, protocol), {setting: (mean, sd, n_draws)})``."""
+
+@dataclass(frozen=True)
+class Entry:
+    """One method at one setting: ours over the draws, and the paper's. Either may be missing.
+
+    Attributes
+    ----------
+    mean, sd : float or None
+        Over the draws; ``sd`` is None for a single one.
+    printed : float or None
+        The paper's number.
+    """
+
+    mean: float | None = None
+    sd: float | None = None
+    printed: float | None = None
+
+    @property
+    def difference(self):
+        """Ours less the paper's; None where one is missing."""
+        return None if self.mean is None or self.printed is None else self.mean - self.printed
+
+    def texts(self):
+        """Ours, printed and difference, as they are shown."""
+        ours = "–" if self.mean is None else f"{self.mean:.2f}"
+        if self.sd is not None:
+            ours += f" ± {self.sd:.2f}"
+        shown = "–" if self.printed is None else f"{self.printed:.1f}"
+        # Adding zero turns −0.00 into +0.00.
+        gap = "–" if self.difference is None else f"{round(self.difference, 2) + 0.0:+.2f}".replace("-", "−")
+        return ours, shown, gap
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method under a protocol, one `Entry` a setting. ``quoted``: only the paper's own citation, not run."""
+
+    method: str
+    protocol: str
+    entries: dict
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    title : str
+        What it shows.
+    columns : tuple of str
+        Settings, or data sets in the table of the large ones.
+    rows : list of Row
+    notes : list of str
+        What a reader must know, such as features that stand in for the paper's.
+    """
+
+    name: str
+    title: str
+    columns: tuple
+    rows: list
+    notes: list
+
+    @property
+    def has_printed(self):
+        """Whether the paper prints anything here; if not, its columns are left out."""
+        return any(entry.printed is not None for row in self.rows for entry in row.entries.values())
+
+    def header(self):
+        """Column titles."""
+        if not self.has_printed:
+            return ["method", "protocol", *self.columns]
+        parts = ("ours", "printed", "diff.")
+        return ["method", "protocol", *(f"{column} {part}" for column in self.columns for part in parts)]
+
+    def lines(self):
+        """Rows of text under `header`."""
+        width = 3 if self.has_printed else 1
+        for row in self.rows:
+            texts = [text for column in self.columns for text in row.entries.get(column, Entry()).texts()[:width]]
+            yield [row.method, "quoted" if row.quoted else row.protocol, *texts]
+
+
+def make_tables(sources, cells):
+    """All tables that the cells fill: one a small set, one for the large ones together, and the ablations.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The data sets, in the order wanted.
+    cells : sequence of Cell
+        Results on them.
+    """
+    small = [source for source in sources if source.settings != ("official",)]
+    large = [source for source in sources if source.settings == ("official",)]
+    tables = [_small_table(source, cells) for source in small]
+    if large:
+        tables.append(_large_table(large, cells))
+    groups = [[source] for source in small if source.name in ("ar", "usps")] + ([large] if large else [])
+    return tables + [_ablation(group, cells) for group in groups]
+
+
+def _small_table(source, cells):
+    return Table(source.name, f"{source.title}: accuracy in %", source.settings, _rows(source, cells), _notes([source]))
+
+
+def _large_table(sources, cells):
+    # One column a data set; rows of the same method and protocol are one row across them.
+    merged = {}
+    for source in sources:
+        for row in [*_rows(source, cells), *_quoted_rows(source)]:
+            into = merged.setdefault(
+                (row.quoted, row.protocol, row.method), Row(row.method, row.protocol, {}, row.quoted)
+            )
+            into.entries[source.title] = row.entries["official"]
+    rows = sorted(merged.values(), key=lambda row: row.quoted)
+    columns = tuple(source.title for source in sources)
+    return Table("large", "Large sets, official splits: accuracy in %", columns, rows, _notes(sources))
+
+
+def _ablation(sources, cells):
+    kept = [cell for cell in cells if cell.method in ABLATION]
+    full = _large_table(sources, kept) if sources[0].settings == ("official",) else _small_table(sources[0], kept)
+    rows = sorted(
+        (row for row in full.rows if not row.quoted),
+        key=lambda row: (row.protocol != "paper", ABLATION.index(row.method)),
+    )
+    subject = full.title.partition(":")[0]
+    return Table(f"{full.name}_ablation", f"Ablation, {subject}: accuracy in %", full.columns, rows, full.notes)
+
+
+def _rows(source, cells):
+    """A row for every method and protocol that was run, in the order of the plans."""
     grouped = {}
     for cell in cells:
-        grouped.setdefault((cell.method, cell.protocol), {}).setdefault(cell.setting, []).append(cell.accuracy)
-    settings = list(dict.fromkeys(cell.setting for cell in cells))
-    rows = [
-        (
-            name,
-            {setting: (np.mean(v), np.std(v, ddof=1) if len(v) > 1 else 0.0, len(v)) for setting, v in by.items()},
-        )
-        for name, by in grouped.items()
+        if cell.dataset == source.name and cell.features == source.features:
+            by_setting = grouped.setdefault((cell.method, cell.protocol), {})
+            by_setting.setdefault(cell.setting, []).append(cell.accuracy)
+    return [
+        Row(method, protocol, {setting: _entry(source, method, setting, values) for setting, values in by.items()})
+        for (method, protocol), by in grouped.items()
     ]
-    return settings, rows
 
 
-def _entries(cells):
-    settings, rows = summarise(cells)
-    for (method, protocol), by_setting in rows:
-        yield [method, protocol, *(_entry(by_setting.get(setting)) for setting in settings)]
+def _entry(source, method, setting, values):
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Entry(float(np.mean(values)), sd, printed(source.name, method, setting))
 
 
-def _entry(summary):
-    return "–" if summary is None else f"{summary[0]:.1f} ± {summary[1]:.1f}"
+def _quoted_rows(source):
+    return [
+        Row(method, "", {"official": Entry(printed=value)}, quoted=True)
+        for method, value in QUOTED.get(source.name, {}).items()
+    ]
 
 
-def header(cells):
-    """Column titles."""
-    return ["method", "protocol", *summarise(cells)[0]]
-
-
-def to_markdown(cells):
-    """The table as Markdown."""
-    titles = header(cells)
-    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * 2 + "---:|" * (len(titles) - 2)]
-    lines += ["| " + " | ".join(row) + " |" for row in _entries(cells)]
-    return "\n".join(lines) + "\n"
-
-
-def to_rich(cells, title):
-    """The table for a terminal."""
-    from rich.table import Table
-
-    table = Table(title=title)
-    for i, name in enumerate(header(cells)):
-        table.add_column(name, justify="left" if i < 2 else "right")
-    for row in _entries(cells):
-        table.add_row(*row)
-    return table
+def _notes(sources):
+    return [
+        f"{source.title} on {source.features}: the paper used other features, so its numbers are for the order of "
+        "the methods, not for their height."
+        for source in sources
+        if "substitute" in source.features
+    ]

@@ -19,22 +19,28 @@ from ancr.sets import SETS
 from ancr.solvers.admm import ADMM
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
+from ancr.solvers.l1 import InteriorPoint
+from ancr.solvers.omp import SparseAugmented
 from ancr.solvers.solution import Problem, Solution, concatenate
 
 __all__ = [
     "ADMM",
     "SOLVERS",
     "ClosedForm",
+    "Exact",
+    "InteriorPoint",
     "Problem",
     "Solution",
+    "SparseAugmented",
     "concatenate",
     "make_solver",
     "solve",
     "solve_blocks",
 ]
 
-Solver = ClosedForm | ADMM | Exact
-SOLVERS: dict[str, type[Solver]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
+Solver = ClosedForm | ADMM | Exact | InteriorPoint | SparseAugmented
+# What a user can ask for by name; the other two belong to one method each.
+SOLVERS: dict[str, type[ClosedForm | ADMM | Exact]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -43,11 +49,14 @@ PARAMETER_CONSTRAINTS = {
     "quadratic": [StrOptions(set(QUADRATICS))],
     "constraint": [StrOptions(set(SETS))],
     "alpha": [Interval(Real, 0, None, closed="left")],
+    "gamma": [Interval(Real, 0, None, closed="left")],
     "solver": [StrOptions(set(SOLVERS))],
     "rho": [_POSITIVE],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "tol": [_POSITIVE, None],
     "code": [StrOptions({"c", "z"})],
+    "gap": [_POSITIVE, None],
+    "n_nonzero": [Interval(Integral, 1, None, closed="left")],
 }
 
 
@@ -106,6 +115,7 @@ def solve(
     constraint: str = "simplex",
     solver: str = "exact",
     quadratic: str = "ridge",
+    gamma: float = 1e-3,
     labels: Any = None,
     rho: float = 1.0,
     max_iter: int | None = None,
@@ -128,9 +138,12 @@ def solve(
     solver : {"exact", "closed_form", "admm"}, default="exact"
         How it is found. ``"exact"`` serves every set and returns the optimum; ``"admm"`` is the paper's Algorithm 1
         for the non-negative and simplex sets; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets.
-    quadratic : {"ridge", "least_squares", "l1"}, default="ridge"
+    quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"}, default="ridge"
         ``"least_squares"`` drops the ridge, whatever ``alpha``; ``"l1"`` has λ‖c‖₁ in its place, for the free set
-        (SRC's problem) and the non-negative one.
+        (SRC's problem) and the non-negative one. The last three have terms of the classes, see
+        `RepresentationClassifier`.
+    gamma : float, default=1e-3
+        Weight γ of the class terms of ``"probabilistic"`` and ``"competitive"``.
     labels : array-like of shape (n_atoms,) or None
         Classes of the atoms, for quadratics that use them.
     rho, max_iter, code
@@ -156,15 +169,17 @@ def solve(
     array([ True])
     """
     given = {
-        "alpha": alpha, "constraint": constraint, "solver": solver, "quadratic": quadratic, "rho": rho,
-        "max_iter": max_iter, "tol": tol, "code": code,
+        "alpha": alpha, "gamma": gamma, "constraint": constraint, "solver": solver, "quadratic": quadratic,
+        "rho": rho, "max_iter": max_iter, "tol": tol, "code": code,
     }  # fmt: skip
     validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
+    if labels is None and quadratic in ("subspace", "probabilistic", "competitive"):
+        raise ValueError(f"quadratic={quadratic!r} has terms of the classes: labels must say the class of every atom")
     queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
         raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
-    problem = Problem(dictionary, QUADRATICS[quadratic](alpha), SETS[constraint])
+    problem = Problem(dictionary, QUADRATICS[quadratic](alpha, gamma, dictionary.n_classes), SETS[constraint])
     options = {"rho": rho, "max_iter": max_iter, "tol": tol, "code": code}
     prepared = make_solver(solver, problem, **options)
     parts = solve_blocks(prepared, queries, lambda rows, solution: solution, history=history)

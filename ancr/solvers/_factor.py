@@ -1,66 +1,50 @@
-"""Symmetric positive semi-definite systems, factored once."""
+"""Symmetric positive semi-definite systems, factored once, in double precision."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, lapack
 
 
-@dataclass(frozen=True)
-class Cholesky:
-    """Solves with a well-conditioned matrix through its Cholesky factor."""
+def psd_solver(matrix: np.ndarray, ridge: float = 0.0) -> Callable[[np.ndarray], np.ndarray]:
+    """Factor a positive semi-definite matrix and return the function that solves with it.
 
-    factor: tuple[np.ndarray, bool]
+    Cholesky where the matrix is well enough conditioned for it. Otherwise the eigenvalues: none is below ``ridge``,
+    which is part of the matrix, and without a ridge those that are zero are left out, for the solution of least norm.
 
-    def __call__(self, right: np.ndarray) -> np.ndarray:
-        """The solution for one right-hand side a column."""
-        return cho_solve(self.factor, right, check_finite=False)
-
-
-@dataclass(frozen=True)
-class PseudoInverse:
-    """The solution of least norm, through the eigenvectors of non-zero eigenvalues."""
-
-    vectors: np.ndarray
-    inverse: np.ndarray
-
-    def __call__(self, right: np.ndarray) -> np.ndarray:
-        """The solution for one right-hand side a column."""
-        return self.vectors @ ((self.inverse * (self.vectors.T @ right).T).T)
-
-
-PSDSolver = Cholesky | PseudoInverse
-
-
-def psd_solver(matrix: np.ndarray) -> PSDSolver:
-    """Factor a positive semi-definite matrix.
-
-    Cholesky where the matrix is well enough conditioned for it; otherwise (λ = 0 with dependent atoms) the
-    pseudo-inverse, which gives the solution of least norm.
+    Parameters
+    ----------
+    matrix : ndarray of float64
+        Single precision would not do: on non-negative data the largest eigenvalue is n times the others.
+    ridge : float
+        What the matrix holds of the identity.
     """
     try:
         factor = cho_factor(matrix, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
-        return _pseudo_inverse(matrix)
+        return _through_eigenvalues(matrix, ridge)
     (pocon,) = lapack.get_lapack_funcs(("pocon",), (matrix,))
     reciprocal_condition, _ = pocon(factor[0], np.linalg.norm(matrix, 1), uplo="L")
     if reciprocal_condition < len(matrix) * np.finfo(matrix.dtype).eps:
-        return _pseudo_inverse(matrix)
-    return Cholesky(factor)
+        return _through_eigenvalues(matrix, ridge)
+    return lambda right: cho_solve(factor, right, check_finite=False)
 
 
-def _pseudo_inverse(matrix: np.ndarray) -> PseudoInverse:
+def _through_eigenvalues(matrix: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray]:
     values, vectors = eigh(matrix, check_finite=False)
-    floor = max(values[-1], 0.0) * len(matrix) * np.finfo(matrix.dtype).eps
-    kept = values > floor
-    return PseudoInverse(vectors[:, kept], 1.0 / values[kept])
+    if ridge:
+        inverse = 1.0 / np.maximum(values, ridge)
+    else:
+        kept = values > max(values[-1], 0.0) * len(matrix) * np.finfo(matrix.dtype).eps
+        vectors, inverse = vectors[:, kept], 1.0 / values[kept]
+    return lambda right: vectors @ ((inverse * (vectors.T @ right).T).T)
 
 
-def psd_inverse(matrix: np.ndarray) -> np.ndarray:
-    """Inverse of a positive definite matrix, C-ordered."""
+def psd_inverse(matrix: np.ndarray, ridge: float) -> np.ndarray:
+    """Inverse of a positive definite matrix that holds ``ridge`` times the identity, C-ordered."""
     potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factor, failed = potrf(matrix, lower=False)
     if failed:
-        return _pseudo_inverse(matrix)(np.eye(len(matrix), dtype=matrix.dtype))
+        return _through_eigenvalues(matrix, ridge)(np.eye(len(matrix), dtype=matrix.dtype))
     upper = np.triu(potri(factor, lower=False)[0])
     return upper + np.triu(upper, 1).T

@@ -126,34 +126,65 @@ def _minimise(form, desk, size):
 
 
 @njit(**_INNER)
-def _drop(desk, size):
-    """Remove the entries not marked in ``keep``; return (new size, position of the first removed)."""
-    left, first = 0, size
+def _unfactor(desk, p, size):
+    """Take row ``p`` out of the ``size`` rows of the factor: rows move up, Givens rotations make it lower again."""
+    factor, ahead, ones = desk.factor, desk.ahead, desk.ones
+    for i in range(p, size - 1):
+        for k in range(i + 2):
+            factor[i, k] = factor[i + 1, k]
+    for k in range(p, size - 1):
+        a, b = factor[k, k], factor[k, k + 1]
+        length = np.sqrt(a * a + b * b)
+        c, s = a / length, b / length
+        for i in range(k, size - 1):
+            left, right = factor[i, k], factor[i, k + 1]
+            factor[i, k], factor[i, k + 1] = c * left + s * right, c * right - s * left
+        ahead[k], ahead[k + 1] = c * ahead[k] + s * ahead[k + 1], c * ahead[k + 1] - s * ahead[k]
+        ones[k], ones[k + 1] = c * ones[k] + s * ones[k + 1], c * ones[k + 1] - s * ones[k]
+
+
+@njit(**_INNER)
+def _drop(desk, factored, size):
+    """Remove the entries not marked in ``keep``; return (new size, rows of the factor that stand).
+
+    A few are rotated out of the factor; many leave it standing only as far as the first of them.
+    """
+    left, first, gone = 0, size, 0
     for i in range(size):
         if desk.keep[i]:
             desk.support[left], desk.sign[left], desk.code[left] = desk.support[i], desk.sign[i], desk.code[i]
             left += 1
-        elif first == size:
-            first = i
-    return left, first
+        else:
+            first, gone = min(first, i), gone + (i < factored)
+    if gone > 4:
+        return left, first
+    for i in range(factored - 1, -1, -1):
+        if not desk.keep[i]:
+            _unfactor(desk, i, factored)
+            factored -= 1
+    return left, factored
 
 
 @njit(**_INNER)
 def _exchange(form, linear, desk, factored, size):
     """Solve on the support and drop what turns negative, all at once, until nothing does.
 
-    Rows of the factor before the first change stay as they are. Return (size, limit, objective).
+    Return (size, limit, objective, rows of the factor that stood throughout).
     """
+    stood = factored
     while True:
         size = _extend(form, linear, desk, factored, size)
         limit, value = _minimise(form, desk, size)
         for i in range(size):
             desk.keep[i] = desk.target[i] > 0.0
             desk.code[i] = desk.target[i]
-        left, factored = _drop(desk, size)
-        if left == size:
-            return size, limit, value
-        size = left
+        first = size
+        for i in range(size - 1, -1, -1):
+            first = first if desk.keep[i] else i
+        if first == size:
+            return size, limit, value, stood
+        stood = min(stood, first)
+        size, factored = _drop(desk, size, size)
 
 
 @njit(**_INNER)
@@ -184,13 +215,12 @@ def _swap_in(desk, size, newcomer, sign):
 
 
 @njit(**_INNER)
-def _careful_step(form, linear, desk, size):
+def _careful_step(form, linear, desk, factored, size):
     """Take in the one atom at ``size − 1`` and go to the minimiser, stopping at every bound on the way.
 
     The textbook active-set step: the objective never rises. Return (size, limit, objective, whether it moved).
     """
     newcomer, sign = desk.support[size - 1], desk.sign[size - 1]
-    factored = 0
     while True:
         before = size
         size = _extend(form, linear, desk, factored, size)
@@ -198,7 +228,7 @@ def _careful_step(form, linear, desk, size):
         if size < before:
             if size != before - 1 or _swap_in(desk, size, newcomer, sign) < 0:
                 return size, limit, value, False
-            size, factored = _drop(desk, before)
+            size, factored = _drop(desk, size, before)
             continue
         step, blocking = 1.0, -1
         for i in range(size):
@@ -211,13 +241,16 @@ def _careful_step(form, linear, desk, size):
             desk.keep[i] = i != blocking
         if blocking < 0 or desk.support[blocking] == newcomer:
             return size, limit, value, blocking < 0
-        size, factored = _drop(desk, size)
+        size, factored = _drop(desk, size, size)
 
 
 @njit(**_INNER)
 def _polish(form, linear, desk, size, limit):
-    """Iterative refinement on the support: takes code and limit from the factor's accuracy to the data's."""
-    misfit = desk.target
+    """Iterative refinement on the support: takes code and limit from the factor's accuracy to the data's.
+
+    Return the limit and how far the code moved, relative to its largest entry.
+    """
+    misfit, moved = desk.target, 0.0
     for _ in range(2):
         missing, level = 1.0, 0.0
         for i in range(size):
@@ -244,9 +277,12 @@ def _polish(form, linear, desk, size, limit):
             misfit[i] = (misfit[i] + change * desk.ones[i]) / row[i]
             for k in range(i):
                 misfit[k] -= misfit[i] * row[k]
+        largest, step = 1e-300, 0.0
         for i in range(size):
+            largest, step = max(largest, desk.code[i]), max(step, abs(misfit[i]))
             desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
-    return limit
+        moved = max(moved, step / largest)
+    return limit, moved
 
 
 @njit(**_INNER)
@@ -401,14 +437,19 @@ def start(form, linear, desk):
 def _improve(form, linear, desk, size, limit, value, excess, careful):
     """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
 
-    Return (size, limit, objective, careful from now on, whether it moved); size −1 for no room.
+    Return (size, limit, objective, careful from now on, whether it moved); size −1 for no room. The factor of the
+    support must stand when it is called, and stands when it returns.
     """
+    stood = size
     if not careful:
         _keep_copy(desk, size)
-        before, size = size, _admit(form, desk, size, limit, excess, 0.1, max(16, size))
+        before, size = (
+            size,
+            _admit(form, desk, size, limit, excess, 0.1, max(16, size if form.ridge > 0.0 else size // 4)),
+        )
         if size < 0:
             return size, limit, value, careful, True
-        size, new_limit, new_value = _exchange(form, linear, desk, before, size)
+        size, new_limit, new_value, stood = _exchange(form, linear, desk, before, size)
         if new_value < value:
             return size, new_limit, new_value, False, True
         size = before
@@ -416,7 +457,7 @@ def _improve(form, linear, desk, size, limit, value, excess, careful):
     size = _admit(form, desk, size, limit, excess, 1.0, 1)
     if size < 0:
         return size, limit, value, True, True
-    size, limit, new_value, moved = _careful_step(form, linear, desk, size)
+    size, limit, new_value, moved = _careful_step(form, linear, desk, stood, size)
     return size, limit, new_value, not new_value < value, moved
 
 
@@ -430,28 +471,25 @@ def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, fo
     for q in todo:
         b = linear[q]
         largest = np.abs(b).max()
-        size, limit, value, rounds, excess, careful, moved = (
-            start(form, b, desk),
-            0.0,
-            0.0,
-            0,
-            np.inf,
-            False,
-            True,
-        )
+        size, limit, value, rounds, polished = start(form, b, desk), 0.0, 0.0, 0, 0
+        excess, careful, moved = np.inf, False, True
         status = NEEDS_ROOM if size < 0 else UNFINISHED
         if size >= 0:
-            size, limit, value = _exchange(form, b, desk, 0, size)
+            size, limit, value, _ = _exchange(form, b, desk, 0, size)
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
-            if careful:  # close to the end, where the factor's accuracy may be all that is missing
-                limit = _polish(form, b, desk, size, limit)
+            if (
+                careful and excess < 1e-6 * largest
+            ):  # close to the end, the factor's accuracy may be all that is missing
+                limit, _ = _polish(form, b, desk, size, limit)
             _price(form.pricing, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)
             excess = _settle(form, b, desk, size, limit, excess)
             if excess <= _allowance(form, largest, desk, size, squares[q]):
-                status = FINISHED
-                _polish(form, b, desk, size, limit)
+                limit, shift = _polish(form, b, desk, size, limit)
+                # A code that moved is priced once more, but not for ever.
+                polished += 1
+                status = FINISHED if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
                 break
             else:
@@ -503,7 +541,7 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
         if rounds == 0:
             size = start(form, b, desk)
             if size >= 0:
-                size, _, _ = _exchange(form, b, desk, 0, size)
+                size, _, _, _ = _exchange(form, b, desk, 0, size)
             status = NEEDS_ROOM if size < 0 else UNFINISHED
         else:
             for i in range(size):
@@ -511,7 +549,7 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
                 desk.code[i] = abs(code[q, i])
             size = _extend(form, b, desk, 0, size)
             limit, value = _minimise(form, desk, size)
-            limit = _polish(form, b, desk, size, limit)
+            limit, _ = _polish(form, b, desk, size, limit)
             desk.pull[:] = pull[row]
             if band[q] > 0.0:
                 _refine(form, queries[row], desk, size, limit, band[q])

@@ -140,7 +140,8 @@ class _ThroughAtoms:
 
     def __init__(self, problem: Problem, rho: float) -> None:
         dictionary, quadratic = problem.dictionary, problem.quadratic
-        self._inverse = psd_inverse(quadratic.matrix(dictionary, shift=rho / 2))
+        matrix = quadratic.matrix(dictionary, shift=rho / 2).astype(np.float64, copy=False)
+        self._inverse = psd_inverse(matrix, quadratic.ridge + rho / 2).astype(dictionary.dtype, copy=False)
         self._operator = quadratic.target * (dictionary.atoms.T @ self._inverse)
         self._rho = rho
 
@@ -168,8 +169,8 @@ class _ThroughFeatures:
         self._shift = 1.0 / (self.diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift
         side = problem.dictionary.scatter.copy()
-        side[np.diag_indices_from(side)] += side.dtype.type(self._shift)
-        self._inverse = psd_inverse(side)
+        side[np.diag_indices_from(side)] += self._shift
+        self._inverse = psd_inverse(side, self._shift).astype(self._atoms.dtype, copy=False)
 
     def begin(self, queries: np.ndarray) -> list[np.ndarray]:
         """The queries, weighted, and Xs = 0: what the c-step needs to know of each query."""

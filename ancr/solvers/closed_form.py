@@ -3,7 +3,7 @@
 import numpy as np
 
 from ancr.quadratics import Quadratic
-from ancr.solvers._factor import PSDSolver, psd_solver
+from ancr.solvers._factor import psd_solver
 from ancr.solvers.solution import Problem, Solution
 
 
@@ -18,7 +18,7 @@ class ClosedForm:
     constraint takes care of itself because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
     query over the centred atoms: as cheap as CRC, and stable for every λ ≥ 0.
 
-    With class blocks in H there is no such shortcut, and c = H⁻¹(b + ν1) with ν = (1 − 1ᵀH⁻¹b)/(1ᵀH⁻¹1).
+    With class blocks in H there is no such shortcut, and the n × n matrix is factored whole.
 
     Where H is singular the code of least norm is taken.
     """
@@ -29,43 +29,51 @@ class ClosedForm:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._centred = False
-        self._map: _ThroughFeatures | _ThroughOperator
-        atoms = problem.dictionary.atoms
+        affine = problem.constraint.name == "affine"
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        atoms = dictionary.atoms
+        narrow = dictionary.n_features < dictionary.n_atoms
         self._centre = np.zeros(atoms.shape[1], atoms.dtype)
         self._offset = np.zeros(atoms.shape[0], atoms.dtype)
-        affine = problem.constraint.name == "affine"
-        if problem.quadratic.blocks:
+        if quadratic.blocks and (affine or quadratic.gram):
             self._prepare_dense(affine)
+        elif quadratic.blocks:
+            # H is block-diagonal: every class has its own small ridge problem.
+            alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
+            blocks = [block for block in dictionary.blocks if block.stop > block.start]
+            self._operator = np.concatenate([ridge_operator(atoms[block], alone) for block in blocks], axis=1)
+        elif affine:
+            aim = quadratic.target / quadratic.gram
+            mean = dictionary.mean.astype(atoms.dtype)
+            self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
+            operator = ridge_operator(atoms - mean, quadratic, dictionary.spread if narrow else None)
+            # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
+            self._operator = operator - operator.mean(axis=1, keepdims=True)
         else:
-            self._prepare_ridge(affine)
-
-    def _prepare_ridge(self, affine: bool) -> None:
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        atoms, aim = dictionary.atoms, quadratic.target / quadratic.gram
-        if affine:
-            self._centred, self._centre = True, dictionary.mean / aim
-            self._offset = self._offset + 1.0 / dictionary.n_atoms
-            atoms = atoms - dictionary.mean
-        # The side matrices that the dictionary holds are the ones that it extends when it grows.
-        if dictionary.n_features < dictionary.n_atoms:
-            side = dictionary.spread if affine else dictionary.scatter
-            solve = ridge_solver(side, quadratic)
-            self._map = _ThroughFeatures(solve, aim, atoms)
-        else:
-            side = atoms @ atoms.T if affine else dictionary.gram
-            self._map = _ThroughOperator(aim * ridge_solver(side, quadratic)(atoms).T)
+            # The side that the dictionary holds is the one that it extends when it grows.
+            held = dictionary.scatter if narrow else dictionary.gram if atoms.dtype == np.float64 else None
+            self._operator = ridge_operator(atoms, quadratic, held)
 
     def _prepare_dense(self, affine: bool) -> None:
+        """Operator and offset from the whole n × n matrix H.
+
+        Affine: with c = 1/n + w and P the projection on 1ᵀw = 0, PHP·w = P(b − H1/n). A multiple of 11ᵀ makes the
+        matrix definite without touching w.
+        """
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        solve = psd_solver(quadratic.matrix(dictionary))
-        operator = solve(quadratic.target * dictionary.atoms).T
+        matrix, right = quadratic.matrix(dictionary).astype(np.float64), quadratic.target * dictionary.atoms
+        n = len(matrix)
         if affine:
-            direction = solve(np.ones(dictionary.n_atoms, dictionary.dtype))
-            direction /= direction.sum()
-            operator -= np.outer(operator.sum(axis=1), direction)
-            self._offset = direction
-        self._map = _ThroughOperator(operator)
+            even = -matrix.mean(axis=1)
+            matrix = _centred(_centred(matrix).T)
+            size = np.trace(matrix) / n or 1.0
+            solve = psd_solver(matrix + size / n, quadratic.ridge)
+            offset = solve(even - even.mean())
+            self._offset = (1.0 / n + offset - offset.mean()).astype(dictionary.dtype)
+            operator = _centred(solve(_centred(right.astype(np.float64))))
+        else:
+            operator = psd_solver(matrix, quadratic.ridge)(right.astype(np.float64))
+        self._operator = np.ascontiguousarray(operator.T, dictionary.dtype)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """A closed form always converges."""
@@ -73,9 +81,7 @@ class ClosedForm:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        codes = self._map(queries - self._centre)
-        if self._centred:  # rounding along 1 comes back divided by λ; the code's sum must not feel it
-            codes -= codes.mean(axis=1, keepdims=True)
+        codes = (queries - self._centre) @ self._operator
         codes += self._offset
         done = np.ones(len(queries), bool)
         solution = Solution(codes, done.astype(int), done, self.problem, queries)
@@ -84,28 +90,23 @@ class ClosedForm:
         return Solution(codes, done.astype(int), done, self.problem, queries, solution.objective[None])
 
 
-class _ThroughOperator:
-    """c = y·operator, for n ≤ d or class blocks in H: one (d, n) matrix holds everything."""
+def ridge_operator(atoms: np.ndarray, quadratic: Quadratic, held: np.ndarray | None = None) -> np.ndarray:
+    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d.
 
-    def __init__(self, operator: np.ndarray) -> None:
-        self._operator = np.ascontiguousarray(operator)
-
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
-        return queries @ self._operator
-
-
-class _ThroughFeatures:
-    """c = Xᵀ·(XXᵀ + λI)⁻¹y, for d < n: the factor is small, and nothing of size n × d is computed at fit."""
-
-    def __init__(self, solve: PSDSolver, aim: float, atoms: np.ndarray) -> None:
-        self._solve, self._aim, self._atoms = solve, aim, atoms
-
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
-        return self._solve(self._aim * queries.T).T @ self._atoms.T
+    ``held`` is that side's product of the atoms in double precision, where someone has it.
+    """
+    n, d = atoms.shape
+    ridge, double = quadratic.ridge / quadratic.gram, atoms.astype(np.float64, copy=False)
+    if held is not None:
+        side = held.copy()
+    else:
+        side = double.T @ double if d < n else double @ double.T
+    side[np.diag_indices_from(side)] += ridge
+    solve = psd_solver(side, ridge)
+    operator = solve(double.T) if d < n else solve(double).T
+    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator, atoms.dtype)
 
 
-def ridge_solver(side: np.ndarray, quadratic: Quadratic) -> PSDSolver:
-    """Solver of (side + λI), for a side matrix XᵀX or XXᵀ that is left as it is."""
-    shifted = side.copy()
-    shifted[np.diag_indices_from(side)] += side.dtype.type(quadratic.ridge / quadratic.gram)
-    return psd_solver(shifted)
+def _centred(columns: np.ndarray) -> np.ndarray:
+    """Columns with their means taken out."""
+    return columns - columns.mean(axis=0)

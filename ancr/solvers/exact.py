@@ -16,12 +16,13 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from ancr._parallel import read_only
 from ancr.solvers.solution import Problem, Solution
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
 GRAM_BUDGET = 2**30
 # Atoms a support has room for at first; a query that needs more is begun again with twice the room.
-FIRST_ROOM = 128
+FIRST_ROOM = 96
 
 
 class Exact:
@@ -58,7 +59,7 @@ class Exact:
         matrix = self._matrix() if self.keeps_matrix else nothing
         self.form = Form(
             matrix=matrix,
-            pricing=matrix.astype(np.float32, copy=False),
+            pricing=matrix.astype(np.float32, copy=False) if 1e-30 < diagonal.max() < 1e30 else matrix,
             atoms=nothing if self.keeps_matrix else dictionary.atoms,
             weights=np.array([quadratic.gram, quadratic.blocks], float),
             labels=dictionary.labels,
@@ -106,10 +107,12 @@ class _Run:
         from ancr.solvers import _kernels
 
         self._kernels, self.NEEDS_ROOM, self.FINISHED = _kernels, _kernels.NEEDS_ROOM, _kernels.FINISHED
-        self.problem, self.form, self.queries = solver.problem, solver.form, queries
+        self.problem, self.queries = solver.problem, queries
+        self.form = type(solver.form)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in solver.form))
         self.linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
         quadratic = self.problem.quadratic
-        self.squares = quadratic.target**2 / quadratic.gram * np.einsum("ij,ij->i", queries, queries, dtype=float)
+        reach = quadratic.reach(self.problem.dictionary)
+        self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.
         self.band = (1e-4 if solver.refines else 0.0) * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms

@@ -42,7 +42,7 @@ class Problem:
         span = abs(codes) @ lengths
         if self.constraint.name == "simplex":
             span = span + np.finfo(float).eps ** 0.25 * lengths.max()
-        return quadratic.target**2 / quadratic.gram * (queries**2).sum(axis=1) + span**2
+        return quadratic.reach(self.dictionary) * (queries**2).sum(axis=1) + span**2
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Solution:
     @cached_property
     def violation(self) -> np.ndarray:
         """How far each code lies outside its set, in the largest violated constraint."""
-        return self.problem.constraint.violation(self.sorted_codes)
+        return self.problem.constraint.violation(self.sorted_codes.astype(np.float64))
 
     @cached_property
     def gap(self) -> np.ndarray:
@@ -104,8 +104,14 @@ class Solution:
 
         return self._by_block(relative_gap(self.problem))
 
-    def verify(self, tol: float = 1e-8, feasibility: float = 1e-12) -> np.ndarray:
-        """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``."""
+    def verify(self, tol: float | None = None, feasibility: float | None = None) -> np.ndarray:
+        """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``.
+
+        By default 1e-12 and 1e-8, in float32 1e-5 and 1e-6.
+        """
+        single = self.problem.dictionary.dtype == np.float32
+        tol = (1e-6 if single else 1e-8) if tol is None else tol
+        feasibility = (1e-5 if single else 1e-12) if feasibility is None else feasibility
         return (self.violation <= feasibility) & (self.gap <= tol)
 
 

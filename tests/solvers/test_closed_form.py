@@ -72,3 +72,39 @@ def test_certificate_of_a_wrong_code_is_no_smaller_than_the_truth():
             truth = (wrong.objective - right.objective) / right.problem.scale(queries, wrong.codes)
             assert np.all(wrong.gap >= truth - 1e-12)
             assert right.gap.max() <= 1e-12
+
+
+@pytest.mark.parametrize("quadratic", ["ridge", "probabilistic", "competitive"])
+def test_single_precision_codes_are_those_of_double(quadratic):
+    """Non-negative data: the largest eigenvalue is n times the others, too much for a factor in float32."""
+    rng = np.random.default_rng(2)
+    atoms, queries = np.abs(rng.standard_normal((300, 500))), np.abs(rng.standard_normal((5, 500)))
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    settings = {"alpha": 1e-3, "constraint": "free", "quadratic": quadratic, "labels": np.arange(300) % 10}
+    double = solve(atoms, queries, **settings).codes
+    single = solve(atoms.astype(np.float32), queries.astype(np.float32), **settings).codes
+    assert single.dtype == np.float32
+    assert np.linalg.norm(single - double) <= 1e-3 * np.linalg.norm(double)
+
+
+@pytest.mark.parametrize("quadratic", ["probabilistic", "competitive", "subspace"])
+def test_affine_with_class_terms_and_singular_matrix(quadratic):
+    rng = np.random.default_rng(3)
+    atoms, queries, labels = rng.standard_normal((40, 5)), rng.standard_normal((4, 5)), np.arange(40) % 3
+    solution = solve(atoms, queries, alpha=0.0, gamma=0.1, quadratic=quadratic, constraint="affine", labels=labels)
+    assert solution.gap.max() < 1e-10
+    assert solution.violation.max() < 1e-10
+    rough = type(solution)(
+        SETS["affine"].project(solution.sorted_codes + 0.01 * rng.standard_normal((4, 40))),
+        solution.n_iter,
+        solution.converged,
+        solution.problem,
+        queries,
+    )
+    assert np.all(rough.objective > solution.objective)
+
+
+def test_class_terms_need_labels():
+    with pytest.raises(ValueError, match="labels must say the class"):
+        solve(np.eye(3), np.eye(3), quadratic="probabilistic", constraint="free")

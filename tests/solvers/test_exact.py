@@ -178,3 +178,21 @@ def test_block_quadratics_work_on_every_set():
         kept, free = Exact(problem).solve(queries), Exact(problem, gram_budget=0).solve(queries)
         assert kept.verify().all()
         np.testing.assert_allclose(kept.codes.toarray(), free.codes.toarray(), atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-18, 1e18])
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_units_do_not_matter(scale, constraint):
+    rng = np.random.default_rng(7)
+    atoms, queries = np.abs(rng.standard_normal((40, 8))), np.abs(rng.standard_normal((6, 8)))
+    solution = solve(scale * atoms, scale * queries, alpha=1e-3 * scale**2, constraint=constraint)
+    assert solution.verify().all()
+    np.testing.assert_allclose(
+        solution.codes.toarray(), solve(atoms, queries, alpha=1e-3, constraint=constraint).codes.toarray(), atol=1e-8
+    )
+
+
+def test_single_precision_verifies_itself():
+    rng = np.random.default_rng(8)
+    atoms, queries = np.abs(rng.standard_normal((60, 10))).astype("f"), np.abs(rng.standard_normal((9, 10))).astype("f")
+    assert solve(atoms, queries).verify().all()

@@ -1,0 +1,320 @@
+"""The methods that the paper compares ANCR with, as choices on the four axes."""
+
+from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.quadratics import subspace
+from ancr.rules import class_squares, log_ratio
+from ancr.sets import SETS
+from ancr.solvers import ClosedForm, Problem, make_solver
+from ancr.solvers.l1 import InteriorPoint
+from ancr.solvers.omp import SparseAugmented
+
+
+class NSCClassifier(BaseRepresentationClassifier):
+    """Nearest subspace classifier: every class represents the query by itself.
+
+        c_i = argmin ‖y − X_i c_i‖² + λ‖c_i‖²   for every class i
+
+    Rule ``res``. One small factorisation a class at fit, one product of n × d a query. Use it as the baseline without
+    collaboration: it needs enough samples a class to span what the class can look like.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-5
+        λ ≥ 0; 0 is plain least squares.
+    rule : {"res", "reg", "pro", "label"}, default="res"
+        How the code becomes a decision.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    K. Lee, J. Ho, D. Kriegman: Acquiring linear subspaces for face recognition under variable lighting. IEEE TPAMI 27,
+    2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import NSCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> NSCClassifier().fit(X[:300], y[:300]).predict(X[300:303])
+    array([7, 3, 5])
+    """
+
+    quadratic, constraint, solver = "subspace", "free", "exact"
+
+    def __init__(self, *, alpha=1e-5, rule="res", normalize=True, temperature=0.1):
+        self.alpha = alpha
+        self.rule = rule
+        self.normalize = normalize
+        self.temperature = temperature
+
+
+class SRCClassifier(BaseRepresentationClassifier):
+    """Sparse representation classifier: the lasso on all training samples.
+
+        c = argmin ‖y − Xc‖² + λ‖c‖₁
+
+    Rule ``reg`` by default, as the printed numbers need; the method's authors use ``res``. With ``gap=None`` the exact
+    solver: n × (atoms in use) a round, a handful of rounds a query. Use it when a query should be explained by as few
+    samples as possible, whatever their signs.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        λ ≥ 0.
+    gap : float or None, default=None
+        None: the optimum, certified. A number: an interior-point method stopped at this relative duality gap. The
+        published numbers come from such a solver stopped at 0.01; its iterates are dense, cost O(nd²) an iteration,
+        and classify differently from the optimum. Below 1e-5 rounding keeps it from its aim: use None.
+    rule : {"res", "reg", "pro", "label"}, default="reg"
+        How the code becomes a decision.
+    tol : float or None, default=None
+        Relative gap the exact solver must certify; None means 1e-8, in float32 1e-6.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    J. Wright, A. Yang, A. Ganesh, S. Sastry, Y. Ma: Robust face recognition via sparse representation. IEEE TPAMI 31,
+    2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import SRCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> SRCClassifier(alpha=1e-2).fit(X[:300], y[:300]).predict(X[300:303])
+    array([7, 3, 5])
+    """
+
+    quadratic, constraint = "l1", "free"
+
+    def __init__(self, *, alpha=1e-3, gap=None, rule="reg", tol=None, normalize=True, temperature=0.1):
+        self.alpha = alpha
+        self.gap = gap
+        self.rule = rule
+        self.tol = tol
+        self.normalize = normalize
+        self.temperature = temperature
+
+    def _make_solver(self, problem):
+        if self.gap is None or not self.alpha:
+            return make_solver("exact", problem, tol=self.tol)
+        return InteriorPoint(problem, gap=self.gap)
+
+
+class _ClassTermClassifier(BaseRepresentationClassifier):
+    """Parameters that ProCRC and CCRC share."""
+
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        gamma=1e-3,
+        constraint="free",
+        solver="exact",
+        rule="res",
+        rho=1.0,
+        max_iter=None,
+        tol=None,
+        code="z",
+        normalize=True,
+        temperature=0.1,
+    ):
+        self.alpha = alpha
+        self.gamma = gamma
+        self.constraint = constraint
+        self.solver = solver
+        self.rule = rule
+        self.rho = rho
+        self.max_iter = max_iter
+        self.tol = tol
+        self.code = code
+        self.normalize = normalize
+        self.temperature = temperature
+
+
+class ProCRCClassifier(_ClassTermClassifier):
+    """Probabilistic collaborative representation.
+
+        c = argmin ‖y − Xc‖² + λ‖c‖² + γΣ‖Xc − X_i c_i‖²
+          = [(γ(K−2)+1)XᵀX + γ·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
+
+    Rule ``pro``, as its authors have it: the smallest ‖Xc − X_i c_i‖². (The paper's AR numbers need ``reg``.) One
+    n × n factorisation at fit, two products of n × d a query. Use it as a stronger CRC where classes overlap. On the
+    other sets, ``constraint="simplex"`` say, it is a classifier nobody has published.
+
+    Parameters
+    ----------
+    alpha, gamma : float, default=1e-3
+        λ ≥ 0 and γ ≥ 0.
+    constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
+        Where c may live.
+    solver, rho, max_iter, tol, code
+        See `RepresentationClassifier`.
+    rule : {"res", "reg", "pro", "label"}, default="pro"
+        How the code becomes a decision.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    S. Cai, L. Zhang, W. Zuo, X. Feng: A probabilistic collaborative representation based approach for pattern
+    classification. CVPR 2016.
+    """
+
+    quadratic = "probabilistic"
+
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        gamma=1e-3,
+        constraint="free",
+        solver="exact",
+        rule="pro",
+        rho=1.0,
+        max_iter=None,
+        tol=None,
+        code="z",
+        normalize=True,
+        temperature=0.1,
+    ):
+        super().__init__(
+            alpha=alpha,
+            gamma=gamma,
+            constraint=constraint,
+            solver=solver,
+            rule=rule,
+            rho=rho,
+            max_iter=max_iter,
+            tol=tol,
+            code=code,
+            normalize=normalize,
+            temperature=temperature,
+        )
+
+
+class CCRCClassifier(_ClassTermClassifier):
+    """Competitive collaborative representation.
+
+        c = argmin ‖y − Xc‖² + λ‖c‖² + γΣ‖y − X_i c_i‖²
+          = (1+γ)[XᵀX + γ·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
+
+    Rule ``res``. One n × n factorisation at fit, two products of n × d a query. Each class is pulled to represent the
+    query alone as well, between CRC (γ = 0) and NSC (γ → ∞).
+
+    Parameters
+    ----------
+    alpha, gamma : float, default=1e-3
+        λ ≥ 0 and γ ≥ 0.
+    constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
+        Where c may live.
+    solver, rho, max_iter, tol, code
+        See `RepresentationClassifier`.
+    rule : {"res", "reg", "pro", "label"}, default="res"
+        How the code becomes a decision.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    H. Yuan, X. Li, F. Xu, Y. Wang, L. L. Lai, Y. Y. Tang: A collaborative-competitive representation based classifier
+    model. Neurocomputing 275, 2018.
+    """
+
+    quadratic = "competitive"
+
+
+class CROCClassifier(BaseRepresentationClassifier):
+    """Collaborative representation optimised classifier: NSC and CRC in one rule.
+
+        [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²] / ‖c_i‖²,   smallest wins,
+
+    with c the CRC code and ĉ_i the code of class i alone. Costs one CRC and one NSC. Use it to interpolate between
+    the two: w = 0 leaves the subspaces to decide, w = 1 the collaboration.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        λ ≥ 0 of the collaborative code.
+    weight : float, default=0.5
+        w in [0, 1].
+    subspace_alpha : float, default=1e-4
+        λ ≥ 0 of the class codes.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    Y. Chi, F. Porikli: Classification and boosting with multiple collaborative representations. IEEE TPAMI 36, 2014.
+    """
+
+    quadratic, constraint, solver = "ridge", "free", "exact"
+
+    def __init__(self, *, alpha=1e-3, weight=0.5, subspace_alpha=1e-4, normalize=True, temperature=0.1):
+        self.alpha = alpha
+        self.weight = weight
+        self.subspace_alpha = subspace_alpha
+        self.normalize = normalize
+        self.temperature = temperature
+
+    def _prepare(self, dictionary):
+        alone = ClosedForm(Problem(dictionary, subspace(self.subspace_alpha), SETS["free"]))
+        return {**super()._prepare(dictionary), "subspace_solver_": alone}
+
+    def _decide(self, queries, codes):
+        alone = self.subspace_solver_.solve(queries).sorted_codes
+        subspaces, _ = class_squares(self.dictionary_, queries, alone)
+        together, norms = class_squares(self.dictionary_, queries, codes)
+        return log_ratio(norms, (1.0 - self.weight) * subspaces + self.weight * together)
+
+
+class SACRCClassifier(BaseRepresentationClassifier):
+    """Sparsity augmented collaborative representation.
+
+        c = CRC code + k-sparse code of orthogonal matching pursuit
+
+    Rule ``label``: the class with the largest sum of entries. CRC's cost plus k rows of the Gram matrix a query. Use
+    it when a dense code alone blurs the class and a sparse one alone is too sure of itself.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        λ ≥ 0 of the collaborative code.
+    n_nonzero : int, default=50
+        Atoms in the sparse code, the method's k.
+    rule : {"res", "reg", "pro", "label"}, default="label"
+        How the code becomes a decision.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+    temperature : float, default=0.1
+        Divides the decision values in `predict_proba`.
+
+    References
+    ----------
+    N. Akhtar, F. Shafait, A. Mian: Efficient classification with sparsity augmented collaborative representation.
+    Pattern Recognition 65, 2017.
+    """
+
+    quadratic, constraint = "ridge", "free"
+
+    def __init__(self, *, alpha=1e-3, n_nonzero=50, rule="label", normalize=True, temperature=0.1):
+        self.alpha = alpha
+        self.n_nonzero = n_nonzero
+        self.rule = rule
+        self.normalize = normalize
+        self.temperature = temperature
+
+    def _make_solver(self, problem):
+        return SparseAugmented(problem, n_nonzero=self.n_nonzero)

@@ -1,0 +1,45 @@
+"""The paper's figures, and the ones it should have had. Needs matplotlib: ``pip install 'ancr[plot]'``."""
+
+from ancr.experiments.figures.drawing import Drawing, write_drawing
+
+__all__ = ["FIGURES", "Drawing", "draw_all", "write_drawing"]
+
+# name -> module and function, in the order of the report; imported when drawn, because matplotlib is heavy
+FIGURES = {
+    "codes": ("code_comparison", "code_comparison"),
+    "early_stopping": ("iterations", "early_stopping"),
+    "objective": ("iterations", "objective"),
+    "lambda": ("sweeps", "accuracy_by_alpha"),
+    "support": ("sweeps", "support_and_accuracy"),
+    "gamma": ("relaxation", "accuracy_by_relaxation"),
+    "examples": ("examples", "examples"),
+}
+
+
+def draw_all(sources, folder, on_figure=lambda name: None):
+    """Draw every figure that the sources have something for, as SVG and PNG.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The data sets.
+    folder : Path
+        Where the files go.
+    on_figure : callable
+        Called with the name of each figure when it is done or has nothing to show.
+
+    Returns
+    -------
+    list of Drawing
+        Those drawn, with ``svg`` and ``png`` set to their files.
+    """
+    from importlib import import_module
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for name, (module, function) in FIGURES.items():
+        drawing = getattr(import_module(f"ancr.experiments.figures.{module}"), function)(sources)
+        if drawing is not None:
+            drawn.append(write_drawing(drawing, folder / name))
+        on_figure(name)
+    return drawn

@@ -1,0 +1,92 @@
+"""What all figures share: colours that colour-blind readers can tell apart, panels, files, a fair few queries."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Okabe and Ito's palette; every series has its own marker and dash as well, so that colour is never alone.
+BLUE, ORANGE, GREEN, PURPLE, GREY, LIGHT = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E", "#B5B5B5"
+
+_STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "ancr",  # the same figure gives the same file
+    "figure.facecolor": "white",
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure with the sentence under it, and its files once written."""
+
+    title: str
+    caption: str
+    figure: Any
+    svg: Path | None = None
+    png: Path | None = None
+
+
+def new_figure(width, height):
+    """An empty figure in the house style, outside pyplot's global state."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'ancr[plot]'") from error
+    matplotlib.rcParams.update(_STYLE)
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def panels(count, height=2.6, rows=1):
+    """A figure with one column a panel, three side by side, and ``rows`` axes in each: ``(figure, axes)``.
+
+    Four panels stand two by two. ``axes[i]`` holds the axes of panel i, top to bottom.
+    """
+    across = 2 if count == 4 else min(count, 3)
+    bands = -(-count // across)
+    figure = new_figure(max(3.0 * across, 4.5) + 0.6, height * rows * bands)
+    grid = figure.subplots(rows * bands, across, squeeze=False)
+    for unused in range(count, across * bands):
+        for row in range(rows):
+            grid[(unused // across) * rows + row, unused % across].set_visible(False)
+    return figure, [[grid[(i // across) * rows + row, i % across] for row in range(rows)] for i in range(count)]
+
+
+def legend_below(figure, axis):
+    """One legend for all panels, below them, where it can hide nothing."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+
+
+def write_drawing(drawing, stem):
+    """Write ``stem.svg`` and ``stem.png``, and return the drawing with its files."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    FigureCanvasSVG(drawing.figure).print_svg(svg, metadata={"Date": None})
+    FigureCanvasAgg(drawing.figure)
+    drawing.figure.savefig(png, dpi=150)
+    return replace(drawing, svg=svg, png=png)
+
+
+def few_queries(source, most=600):
+    """The first draw of a source's typical setting, with evenly spaced queries: fewer where atoms are many."""
+    split = source.split(source.typical, 0)
+    count = min(most, max(100, 1_000_000 // len(split.y)), len(split.truth))
+    rows = np.linspace(0, len(split.truth) - 1, count).astype(int)
+    return replace(split, queries=split.queries[rows], truth=split.truth[rows])
+
+
+def panel_title(source):
+    """Data set and setting, and the features where they stand in for others."""
+    note = f"\n{source.features}" if "substitute" in source.features else ""
+    return f"{source.title}, {source.typical}{note}"

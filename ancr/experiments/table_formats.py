@@ -1,0 +1,86 @@
+"""A `Table` for the terminal, and as Markdown, CSV and LaTeX."""
+
+import csv
+import io
+
+
+def to_rich(table):
+    """The table for a terminal."""
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    rich = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)) or None)
+    for i, name in enumerate(table.header()):
+        rich.add_column(escape(name), justify="left" if i < 2 else "right")
+    for line in table.lines():
+        rich.add_row(*map(escape, line))
+    return rich
+
+
+def to_markdown(table):
+    """The table as Markdown, with its title and notes."""
+
+    def line(cells):
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    header = table.header()
+    lines = [f"## {table.title}", "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
+    lines += map(line, table.lines())
+    return "\n".join([*lines, *(f"\n{note}" for note in table.notes)]) + "\n"
+
+
+def to_csv(table):
+    """The table as CSV: one line an entry, numbers in full, for those who compute on."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"])
+    for row in table.rows:
+        for setting, entry in row.entries.items():
+            numbers = (entry.mean, entry.sd, entry.printed, entry.difference)
+            values = ("" if value is None else round(value, 6) for value in numbers)
+            writer.writerow([row.method, row.protocol, setting, *values, int(row.quoted)])
+    return text.getvalue()
+
+
+_LATEX = str.maketrans(
+    {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "–": "--"}
+)  # fmt: skip
+
+
+def to_latex(table):
+    """The table as a LaTeX ``table`` for booktabs."""
+
+    def line(cells):
+        return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+
+    header = table.header()
+    caption = " ".join([table.title + ".", *table.notes]).translate(_LATEX)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{caption}}}",
+        rf"\begin{{tabular}}{{ll{'r' * (len(header) - 2)}}}",
+        r"\toprule",
+        line(header),
+        r"\midrule",
+        *map(line, table.lines()),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+FORMATS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
+
+
+def write_tables(tables, folder):
+    """Write every table in every format; returns the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for table in tables:
+        for suffix, render in FORMATS.items():
+            path = folder / f"{table.name}.{suffix}"
+            path.write_text(render(table), encoding="utf-8")
+            paths.append(path)
+    return paths

@@ -1,0 +1,77 @@
+"""The model format: versioned, plain, and nothing in it is executed."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import ancr
+from ancr.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
+
+
+@pytest.fixture
+def saved(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.array(["left", "right"] * 10)
+    model = Model("NRC", {"rule": "res"}, rng.standard_normal((20, 4)), labels, np.arange(20).astype(str))
+    model.save(tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+def rewritten(path, **changes):
+    """The same file with another header."""
+    with np.load(path) as content:
+        arrays = dict(content)
+    header = {**json.loads(str(arrays.pop("header"))), **changes}
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    return path
+
+
+def test_a_model_comes_back_and_predicts_the_same(saved):
+    model = Model.load(saved)
+    expected = ancr.NRCClassifier(rule="res").fit(model.samples, model.labels).predict(model.samples)
+    np.testing.assert_array_equal(model.build().predict(model.samples), expected)
+    assert (model.method, model.params, model.version) == ("NRC", {"rule": "res"}, VERSION)
+
+
+def test_newer_major_version_is_refused_and_newer_minor_is_read(saved):
+    assert Model.load(rewritten(saved, version=[VERSION[0], 99], novelty=1)).version == (VERSION[0], 99)
+    with pytest.raises(ModelFileError, match=rf"model format {VERSION[0] + 1}\.0, but ancr .* reads up to 1\.x"):
+        Model.load(rewritten(saved, version=[VERSION[0] + 1, 0]))
+
+
+def test_loading_executes_nothing(tmp_path, saved):
+    class Bomb:
+        def __reduce__(self):
+            return (tmp_path.joinpath("exploded").touch, ())
+
+    with np.load(saved) as content:
+        arrays = dict(content)
+    np.savez(saved, **{**arrays, "labels": np.array([Bomb()], dtype=object)}, allow_pickle=True)
+    with pytest.raises(ModelFileError, match="is no ancr model"):
+        Model.load(saved)
+    (tmp_path / "plain.pickle").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ModelFileError, match="is no ancr model"):
+        Model.load(tmp_path / "plain.pickle")
+    assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize("method", ["os.system", "Representation", "__class__", ""])
+def test_only_methods_of_this_package_can_be_named(saved, method):
+    with pytest.raises(ModelFileError, match="is unknown; there are"):
+        Model.load(rewritten(saved, method=method))
+
+
+@pytest.mark.parametrize("header", ["[]", '{"format": "other"}', "no json", '{"format": "ancr-model"}'])
+def test_damaged_headers_are_refused(saved, header):
+    with np.load(saved) as content:
+        arrays = dict(content)
+    np.savez(saved, **{**arrays, "header": np.array(header)})
+    with pytest.raises(ModelFileError, match="is no ancr model"):
+        Model.load(saved)
+
+
+def test_every_method_name_makes_its_classifier():
+    for name in method_names():
+        assert type(make_classifier(name, {})).__name__ == name.replace("-", "") + "Classifier"
