@@ -85,7 +85,7 @@ class Dictionary:
         Dictionary
         """
         more = Dictionary.build(samples, labels, normalize=normalize, classes=classes, dtype=self.dtype, name=name)
-        if _kind(self.classes) != _kind(more.classes):
+        if kind_of_labels(self.classes) != kind_of_labels(more.classes):
             raise ValueError(f"labels must be of the kind seen before, {self.classes.dtype}, got {more.classes.dtype}")
         classes = np.union1d(self.classes, more.classes)
         codes = np.concatenate([np.searchsorted(classes, part.classes)[part.labels] for part in (self, more)])
@@ -251,7 +251,7 @@ def _scatter(rows):
 
 def _among(classes, found, codes):
     """Class numbers of labels ``found[codes]`` in a list of classes that must hold them all."""
-    if _kind(classes) != _kind(found) or not np.isin(found, classes).all():
+    if kind_of_labels(classes) != kind_of_labels(found) or not np.isin(found, classes).all():
         raise ValueError(f"classes must list every label of y, got classes={classes} for labels {found}")
     return classes, np.searchsorted(classes, found)[codes]
 
@@ -260,6 +260,6 @@ def _bounds(sorted_codes, n_classes):
     return np.searchsorted(sorted_codes, np.arange(n_classes + 1))
 
 
-def _kind(classes):
+def kind_of_labels(classes):
     """What can be sorted together: numbers, strings or whatever objects there are."""
     return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind

@@ -10,6 +10,7 @@ computation holds nothing of it.
 import uuid
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from ancr.dictionary import kind_of_labels
 from ancr.quadratics import QUADRATICS
 from ancr.rules import RULES, class_residuals
 from ancr.sharding import Candidates, Question, Shard, price
@@ -51,9 +53,13 @@ _SENT = WeakValueDictionary()
 
 def _resident(name):
     try:
-        return get_worker().plugins[name].classifier
+        plugin = get_worker().plugins.get(name)
+        classifier = plugin and plugin.classifier
     except ValueError:  # not on a worker
-        return _SENT[name]
+        classifier = _SENT.get(name)
+    if classifier is None:
+        raise RuntimeError("the classifier was closed or fitted again; results must be computed before that")
+    return classifier
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     `predict` and its like return lazy Dask arrays, one block of queries a task; anything that is not of Dask goes to
     the classifier itself. The first call sends the classifier to the workers of the current
     `distributed.Client`; without one, Dask's local schedulers use it where it is. It stays there until `close`, or
-    the end of a ``with`` block, or the next `fit`.
+    the end of a ``with`` block, or the first call after it was fitted again; results must be computed before that.
 
     Parameters
     ----------
@@ -148,7 +154,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def close(self):
         """Take the classifier off the workers."""
-        name, client = self.__dict__.pop("_resident", (None, None))
+        name, client, _ = self.__dict__.pop("_resident", (None, None, None))
         if client is not None and client.status == "running":
             client.unregister_worker_plugin(name)
 
@@ -167,9 +173,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _map(self, X, method, trailing, dtype=None):
         if not is_dask_collection(X):
             return getattr(self._fitted, method)(X)
+        self._check_queries(X)
         call = self._call(method)
         dtype = self._fitted.dictionary_.dtype if dtype is None else dtype
-        if hasattr(X, "to_delayed") and not isinstance(X, da.Array):
+        if not isinstance(X, da.Array):
             from dask import delayed
 
             # A frame's partitions arrive as pandas frames, so that names of features are checked.
@@ -182,16 +189,26 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         meta = np.empty((0,) * (1 + len(trailing)), dtype)
         return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, chunks=chunks, drop_axis=drop, meta=meta)
 
+    def _check_queries(self, X):
+        shape = getattr(X, "shape", ())
+        if len(shape) != 2 or not hasattr(X, "to_delayed"):
+            raise ValueError(f"X must be a Dask array or dataframe of two dimensions, got {type(X).__name__} {shape}")
+        if shape[1] != self._fitted.n_features_in_:
+            raise ValueError(f"X must have the {self._fitted.n_features_in_} features seen by fit, got {shape[1]}")
+
     def _call(self, method):
+        fitted = self._fitted
         try:
             client = default_client()
         except ValueError:
-            return _OnWorker(uuid.uuid4().hex, method, self._fitted)
-        name, home = self.__dict__.get("_resident", (None, None))
-        if home is not client:
+            return _OnWorker(uuid.uuid4().hex, method, fitted)
+        name, home, sent = self.__dict__.get("_resident", (None, None, None))
+        # Whatever learns makes a new solver; asking for it here spares every worker from making its own.
+        if home is not client or sent is not fitted.solver_:
+            self.close()
             name = f"ancr-{uuid.uuid4().hex}"
-            client.register_plugin(Resident(self._fitted), name=name)
-            self._resident, _SENT[name] = (name, client), self._fitted
+            client.register_plugin(Resident(fitted), name=name)
+            self._resident, _SENT[name] = (name, client, fitted.solver_), fitted
         return _OnWorker(name, method)
 
 
@@ -260,6 +277,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._check_settings()
+        if isinstance(paths, str) or not hasattr(paths, "__len__"):
+            raise ValueError(f"paths must be a list of files, got {paths!r}")
         labels = [labels] * len(paths) if isinstance(labels, str) else list(labels)
         if not len(paths) or len(labels) != len(paths):
             raise ValueError(f"labels must be one for each of the {len(paths)} paths, at least one, got {len(labels)}")
@@ -271,6 +290,9 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         widths = {description.n_features for description in found}
         if len(widths) > 1:
             raise ValueError(f"all shards must have the same number of features, got {sorted(widths)}")
+        kinds = {kind_of_labels(description.classes) for description in found}
+        if len(kinds) > 1:
+            raise ValueError(f"labels must be of one kind in all shards, got {sorted(kinds)}")
         (self.n_features_in_,) = widths
         self.classes_ = np.unique(np.concatenate([description.classes for description in found]))
         if len(self.classes_) < 2:
@@ -281,20 +303,25 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_settings(self):
+        if not isinstance(self.tol, Real) or not self.tol > 0.0:
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         self.estimator._validate_params()
         quadratic, constraint, rule = self._quadratic, self.estimator.constraint, self.estimator.rule
         able = constraint == "simplex" or (constraint == "nonnegative" and quadratic.ridge > 0.0)
-        if not able or quadratic.blocks or quadratic.absolute or self.estimator.solver != "exact":
+        more = quadratic.blocks or quadratic.absolute or getattr(self.estimator, "relaxation", None) is not None
+        if not able or more or self.estimator.solver != "exact":
             raise ValueError(
-                "estimator must have solver='exact', no ℓ1 term, no class blocks and constraint='simplex', or "
-                f"'nonnegative' with alpha > 0, to be used on shards, got {self.estimator!r}"
+                "estimator must have solver='exact', no ℓ1 term, no class blocks, no relaxation and "
+                "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
+                f"got {self.estimator!r}"
             )
         if rule not in ("res", "reg", "pro"):
             raise ValueError(f"estimator must have rule 'res', 'reg' or 'pro' to be used on shards, got {rule!r}")
 
     @property
     def _quadratic(self):
-        return QUADRATICS[self.estimator.quadratic](getattr(self.estimator, "alpha", 0.0))
+        # Weights of class terms do not matter: a quadratic that has such terms is refused.
+        return QUADRATICS[self.estimator.quadratic](getattr(self.estimator, "alpha", 0.0), 1.0, 2)
 
     def _on_workers(self, function, arguments):
         """``[function(shard, *its arguments)]``: the same worker for the same file while workers stay the same."""

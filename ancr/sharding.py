@@ -49,6 +49,8 @@ class Shard:
         """Consecutive blocks of rows, float32 or float64, with the number of the first."""
         start = 0
         for rows in _READERS[_suffix(self.path)](self):
+            if rows.dtype.kind not in "biuf":
+                raise ValueError(f"{self.path} must hold numbers, got {rows.dtype}")
             rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
             if not np.isfinite(rows).all():
                 raise ValueError(f"{self.path} contains NaN or infinity, in rows {start} to {start + len(rows)}")
@@ -60,17 +62,21 @@ class Shard:
         if _suffix(self.path) == ".parquet":
             from pyarrow import parquet
 
+            if self.labels not in (names := parquet.read_schema(self.path).names):
+                raise ValueError(f"labels must name a column of {self.path}, got {self.labels!r}; it has {names}")
             return parquet.read_table(self.path, columns=[self.labels])[self.labels].to_numpy()
         return np.load(self.labels) if isinstance(self.labels, str | Path) else np.asarray(self.labels)
 
     def describe(self):
         """Read everything once: shape, classes and the longest atom, or an error that names the file."""
+        labels = self.read_labels()
         n_rows, longest, n_features = 0, 0.0, 0
         for start, rows in self.chunks():
             lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
             n_rows, longest = start + len(rows), max(longest, float(lengths.max(initial=0.0)))
             n_features = rows.shape[1]
-        labels = self.read_labels()
+        if not n_rows:
+            raise ValueError(f"{self.path} holds no rows")
         if labels.shape != (n_rows,):
             raise ValueError(f"labels of {self.path} must be one for each of its {n_rows} rows, got {labels.shape}")
         return Description(n_rows, n_features, longest, np.unique(labels))

@@ -114,26 +114,26 @@ def pickled_bytes(thing):
 
 
 def bench_once(n_workers=2, n_blocks=100):
-    from ancr import CRCClassifier
+    from ancr import ANCRClassifier
     from ancr.distributed import DaskClassifier
 
     parts = [samples(N_ATOMS // 10, 100 + i) for i in range(10)]
     atoms = np.concatenate([part[0] for part in parts])
     labels = np.concatenate([part[1] for part in parts])
     del parts
-    clf = CRCClassifier(rule="res").fit(atoms, labels)
+    clf = ANCRClassifier().fit(atoms, labels)
     del atoms
     size = pickled_bytes(clf)
-    queries = samples(2 * n_blocks, 7)[0]
+    queries = samples(n_blocks, 7)[0]
     with cluster(n_workers) as local, Client(local) as client:
         before = psutil.net_io_counters(pernic=True)["lo"].bytes_recv
         lazy = DaskClassifier(clf)
-        found = lazy.predict(da.from_array(queries, chunks=(2, N_FEATURES))).compute()
-        again = lazy.residuals(da.from_array(queries, chunks=(2, N_FEATURES))).compute()
+        found = lazy.predict(da.from_array(queries, chunks=(1, N_FEATURES))).compute()
+        again = lazy.residuals(da.from_array(queries, chunks=(1, N_FEATURES))).compute()
         moved = psutil.net_io_counters(pernic=True)["lo"].bytes_recv - before
         logs = client.run(lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
     atoms_gb = clf.dictionary_.atoms.nbytes / 1e9
-    print(f"once: {atoms_gb:.3f} GB of atoms, {size / 1e9:.3f} GB with labels and factors, {n_workers} workers")
+    print(f"once: {atoms_gb:.3f} GB of atoms, {size / 1e9:.3f} GB with labels and order, {n_workers} workers")
     print(f"  {n_blocks} blocks of queries, predict and then residuals")
     print(f"  loopback carried {moved / size:.3f} dictionaries: client to scheduler 1, workers {moved / size - 1:.3f}")
     print(f"  workers fetched from each other {max(logs.values()) / size:.4f} dictionaries", flush=True)

@@ -7,10 +7,12 @@ import time
 
 import dask
 import dask.array as da
+import dask.bag
 import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, get_client
+from sklearn.exceptions import NotFittedError
 
 import ancr
 from ancr.distributed import DaskClassifier, ShardedClassifier
@@ -95,6 +97,62 @@ def test_the_dictionary_is_not_in_the_graph_and_leaves_on_close(data, cluster):
     assert all(cluster.run(lambda dask_worker: name in dask_worker.plugins).values())
     lazy.close()
     assert not any(cluster.run(lambda dask_worker: name in dask_worker.plugins).values())
+
+
+ARRIVALS = []
+
+
+class Counted(ancr.ANCRClassifier):
+    """Notes every time it is unpickled: once for every time that its bytes arrived."""
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        ARRIVALS.append(len(self.dictionary_.atoms))
+
+
+def test_the_dictionary_crosses_the_wire_once_a_worker(data, cluster):
+    X, y, Q = data
+    queries = da.from_array(np.tile(Q, (4, 1))[:100], chunks=(1, 20))
+    clf = Counted().fit(X, y)
+    with DaskClassifier(clf) as lazy:
+        labels, residuals = dask.compute(lazy.predict(queries), lazy.residuals(queries))
+        again = lazy.predict(queries).compute()
+    assert list(cluster.run(arrivals).values()) == [[len(X)], [len(X)]]
+    carried = cluster.run(lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
+    assert max(carried.values()) < clf.dictionary_.atoms.nbytes  # workers had no need of each other's copies
+    np.testing.assert_array_equal(labels, again)
+    np.testing.assert_array_equal(labels, clf.classes_[residuals.argmin(axis=1)])
+
+
+def arrivals():
+    return ARRIVALS
+
+
+def test_what_was_learned_since_is_sent_again(data, cluster):
+    X, y, Q = data
+    clf = ancr.ANCRClassifier().fit(X[:100], y[:100])
+    queries = da.from_array(Q, chunks=(15, 20))
+    with DaskClassifier(clf) as lazy:
+        before = lazy.residuals(queries)
+        before.compute()
+        clf.partial_fit(X[100:], y[100:])
+        expected = ancr.ANCRClassifier().fit(X, y).residuals(Q)
+        np.testing.assert_allclose(lazy.residuals(queries).compute(), expected, atol=1e-10)
+        with pytest.raises(RuntimeError, match="closed or fitted again"):
+            before.compute()
+
+
+def test_bad_queries_are_told_before_anything_is_computed(data):
+    X, y, Q = data
+    lazy = DaskClassifier(ancr.CRCClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match="X must have the 20 features seen by fit, got 3"):
+        lazy.predict(da.from_array(Q[:, :3]))
+    with pytest.raises(ValueError, match="X must be a Dask array or dataframe of two dimensions, got Array"):
+        lazy.codes(da.from_array(Q[0]))
+    with pytest.raises(ValueError, match="X must be a Dask array or dataframe of two dimensions, got Bag"):
+        lazy.residuals(dask.bag.from_sequence(Q.tolist()))
+    with pytest.raises(NotFittedError):
+        DaskClassifier(ancr.CRCClassifier()).predict(da.from_array(Q))
 
 
 class Slow:
@@ -252,6 +310,8 @@ def test_pricing_keeps_the_hardest_and_passes_over_the_known(tmp_path, monkeypat
         (ancr.CRCClassifier(), "to be used on shards"),
         (ancr.NRCClassifier(), "'nonnegative' with alpha > 0"),
         (ancr.ANCRClassifier(solver="admm"), "solver='exact'"),
+        (ancr.ProCRCClassifier(), "no class blocks"),
+        (ancr.ANCRClassifier(alpha=-1.0), "alpha"),
     ],
 )
 def test_what_shards_cannot_do_is_said(estimator, message):
@@ -269,8 +329,28 @@ def test_bad_files_are_named(data, cluster, tmp_path):
         clf.fit(paths, [y] * 3)
     with pytest.raises(ValueError, match="labels must be one for each of the 3 paths"):
         clf.fit(paths, labels[:2])
+    with pytest.raises(ValueError, match=r"paths must be a list of files, got 'atoms\.npy'"):
+        clf.fit("atoms.npy", labels)
+    with pytest.raises(ValueError, match="tol must be a positive number, got 0"):
+        ShardedClassifier(ancr.ANCRClassifier(), tol=0).fit(paths, labels)
+    with pytest.raises(ValueError, match="labels must be of one kind in all shards"):
+        clf.fit(paths, [*labels[:2], np.arange(80)])
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        clf.fit(["nowhere.npy"], [y])
     with pytest.raises(ValueError, match="X must have the 20 features"):
         clf.fit(paths, labels).predict(Q[:, :3])
     np.save(paths[1], np.full((80, 20), np.nan))
     with pytest.raises(ValueError, match=r"atoms1\.npy contains NaN"):
         clf.fit(paths, labels)
+    np.save(paths[1], np.empty((0, 20)))
+    with pytest.raises(ValueError, match=r"atoms1\.npy holds no rows"):
+        clf.fit(paths, labels)
+    np.save(paths[1], np.full((80, 20), "x"))
+    with pytest.raises(ValueError, match=r"atoms1\.npy must hold numbers"):
+        clf.fit(paths, labels)
+
+
+def test_a_missing_column_of_labels_is_named(data, cluster, tmp_path):
+    paths, _ = write(tmp_path, *data[:2], "parquet")
+    with pytest.raises(ValueError, match=r"labels must name a column of .*, got 'class'"):
+        ShardedClassifier(ancr.ANCRClassifier()).fit(paths, "class")

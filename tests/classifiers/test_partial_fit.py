@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import ancr
-from ancr import Dictionary
+from ancr import Dictionary, dictionary
 from ancr.solvers.exact import Exact
 from tests.test_sklearn_api import INSTANCES
 
@@ -77,12 +77,35 @@ def test_only_products_with_new_atoms_are_computed():
     np.testing.assert_array_equal(new.gram[:, added], new.gram[added].T)
 
 
+@pytest.mark.parametrize(("classifier", "matrix"), [(ancr.ANCRClassifier, "_gram"), (ancr.CRCClassifier, "_scatter")])
+def test_calls_without_a_query_between_them_are_made_up_for_at_once(classifier, matrix, monkeypatch):
+    X, y, Q = stream(TALL)
+    clf = classifier().fit(X[:80], y[:80])
+    sizes, plain = [], getattr(dictionary, matrix)
+    monkeypatch.setattr(dictionary, matrix, lambda rows: sizes.append(len(rows)) or plain(rows))
+    for start in range(80, 120, 10):
+        clf.partial_fit(X[start : start + 10], y[start : start + 10])
+    assert sizes == []
+    residuals = clf.residuals(Q)
+    clf.predict(Q)
+    assert sizes == [40]
+    np.testing.assert_allclose(residuals, classifier().fit(X, y).residuals(Q), atol=1e-10)
+
+
+def test_settings_are_those_of_the_last_call():
+    X, y, Q = stream(TALL)
+    clf = ancr.CRCClassifier(alpha=0.1).fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
+    clf.set_params(alpha=10.0, normalize=False)
+    whole = ancr.CRCClassifier(alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(clf.residuals(Q), whole.residuals(Q), atol=1e-10)
+
+
 def test_a_gram_over_the_budget_is_not_carried_along(monkeypatch):
     X, y, Q = stream(TALL)
     monkeypatch.setattr(Exact.__init__, "__defaults__", (None, 100 * 100 * 8))
     clf = ancr.ANCRClassifier().partial_fit(X[:100], y[:100])
     assert "gram" in clf.dictionary_.__dict__
-    clf.partial_fit(X[100:], y[100:])
+    clf.partial_fit(X[100:], y[100:]).predict(Q)
     assert not clf.solver_.keeps_matrix
     assert not {"gram", "_growth"} & clf.dictionary_.__dict__.keys()
     np.testing.assert_allclose(clf.residuals(Q), ancr.ANCRClassifier().fit(X, y).residuals(Q), atol=1e-10)
