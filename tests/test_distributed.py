@@ -222,6 +222,21 @@ def test_shards_give_the_answer_of_one_machine(estimator, kind, data, cluster, t
     assert sharded.classes_.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.all
+def test_fifty_thousand_atoms_in_single_precision(cluster, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(50, size=50_020)
+    X = (rng.random((50, 128)) ** 4)[y] + 0.5 * rng.random((50_020, 128))
+    X, Q = X[:-20].astype(np.float32), X[-20:]
+    sharded = ShardedClassifier(ancr.ANCRClassifier()).fit(*write(tmp_path, X, y[:-20], "npy"))
+    whole = ancr.ANCRClassifier().fit(X.astype(float), y[:-20])
+    solution = sharded.solve(Q)
+    assert solution.converged.all()
+    assert solution.gap.max() <= 1e-8
+    np.testing.assert_allclose(solution.codes.toarray(), whole.codes(Q).toarray(), atol=1e-5)
+    np.testing.assert_array_equal(sharded.predict(Q), whole.predict(Q))
+
+
 class Fragile(ShardedClassifier):
     """Loses a worker just before the second look at all atoms."""
 

@@ -102,6 +102,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         learned = self._prepare_later()
         self.dictionary_.settle()
         vars(self).update(learned)
+        vars(self).pop("_prepare_later", None)
         return learned["solver_"]
 
     def _learn(self, dictionary):
@@ -112,6 +113,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self.dictionary_, self.classes_ = dictionary, dictionary.classes
         for name, value in learned.items():
             setattr(self, name, value)
+        vars(self).pop("_prepare_later", None)  # of a dictionary that is no more
         # Queries must be scaled as the atoms were, whatever becomes of the parameter.
         self._unit_norm = self.normalize
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.

@@ -125,7 +125,9 @@ def test_fit_starts_anew_and_partial_fit_goes_on():
     X, y, Q = stream(TALL)
     clf = ancr.CRCClassifier().fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
     np.testing.assert_allclose(clf.residuals(Q), ancr.CRCClassifier().fit(X, y).residuals(Q), atol=1e-10)
-    assert clf.fit(X[:70], y[:70]).dictionary_.n_atoms == 70
+    clf.partial_fit(X, y).fit(X[:70], y[:70])
+    assert clf.dictionary_.n_atoms == clf.solver_.problem.dictionary.n_atoms == clf.codes(Q).shape[1] == 70
+    assert vars(clf).keys() == vars(ancr.CRCClassifier().fit(X, y)).keys()  # nothing is left of what was put off
 
 
 def test_classes_named_ahead():
