@@ -134,6 +134,15 @@ def competitive(alpha, gamma, n_classes=1):
     return Quadratic(ridge=alpha, blocks=gamma, target=1.0 + gamma)
 
 
+def relaxed(alpha, relaxation):
+    """‖(1 + w)ŷ − X̂z‖² + w‖z‖², w = 2λ/γ: what a constraint relaxed by γ leaves in the whitened space.
+
+    Not of the table below, because its atoms and queries are not those given; see `ancr.solvers.relaxed`.
+    """
+    weight = 2.0 * alpha / relaxation
+    return Quadratic(ridge=weight, target=1.0 + weight)
+
+
 QUADRATICS = {
     "ridge": ridge,
     "least_squares": least_squares,

@@ -53,3 +53,24 @@ def _by_quadprog(atoms, query, alpha, constraint):
     constraints = np.hstack([sums, np.eye(n)])
     code = np.maximum(quadprog.solve_qp(hessian, linear / size, constraints, bounds, meq=sums.shape[1])[0], 0.0)
     return code / code.sum() if constraint == "simplex" else code
+
+
+def best_relaxed(atoms, query, alpha, relaxation, constraint):
+    """(objective, c, z) of min ‖y − Xc‖² + λ‖c‖² + γ/2·‖c − z‖² as one quadratic programme in (c, z)."""
+    n = len(atoms)
+    eye, half = np.eye(n), relaxation / 2
+    hessian = np.block([[atoms @ atoms.T + (alpha + half) * eye, -half * eye], [-half * eye, half * eye]])
+    linear = np.concatenate([atoms @ query, np.zeros(n)])
+    sums = np.ones((n, 1)) if constraint == "simplex" else np.empty((n, 0))
+    constraints = np.vstack([np.zeros((n, n + sums.shape[1])), np.hstack([sums, eye])])
+    bounds = np.concatenate([np.ones(sums.shape[1]), np.zeros(n)])
+    size = np.trace(hessian) / (2 * n)
+    hessian = hessian / size + 1e-13 * np.eye(2 * n)
+    best = quadprog.solve_qp(hessian, linear / size, constraints, bounds, meq=sums.shape[1])[0]
+    c, z = best[:n], np.maximum(best[n:], 0.0)
+    return relaxed_objective(atoms, query, c, z, alpha, relaxation), c, z
+
+
+def relaxed_objective(atoms, query, c, z, alpha, relaxation):
+    """The relaxed objective, written out."""
+    return objective(atoms, query, c, alpha) + relaxation / 2 * np.sum((c - z) ** 2)

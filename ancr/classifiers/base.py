@@ -20,7 +20,7 @@ from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.rules import RULES, class_residuals
 from ancr.sets import SETS
-from ancr.solvers import PARAMETER_CONSTRAINTS, Problem, make_solver, solve_blocks
+from ancr.solvers import PARAMETER_CONSTRAINTS, Problem, finite, make_solver, solve_blocks
 
 
 class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
@@ -128,8 +128,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
         quadratic = QUADRATICS[self.quadratic](alpha, gamma, dictionary.n_classes)
         n, d = dictionary.atoms.shape
+        problem = Problem(dictionary, quadratic, SETS[self.constraint], finite(getattr(self, "relaxation", None)))
         with blas_threads_for(2 * n * d * min(n, d)):
-            return {"solver_": self._make_solver(Problem(dictionary, quadratic, SETS[self.constraint]))}
+            return {"solver_": self._make_solver(problem)}
 
     def _make_solver(self, problem):
         options = ("rho", "max_iter", "tol", "code")
@@ -308,8 +309,12 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖). A query that does not meet it within ``max_iter``
         iterations is reported by a `ConvergenceWarning`. None means 1e-5, in float32 1e-4, where
         ``max_iter`` is None too, and no tolerance otherwise.
-    code : {"z", "c"}, default="z"
-        ADMM's iterate to classify with: z lies in the set, c (what the paper used) only near it.
+    relaxation : float or None, default=None
+        γ > 0 lets a code leave the non-negative or simplex set, at the price γ/2·dist². From γ → 0, the free set, to
+        None, which is γ = ∞, one convex family; `ANCRClassifierCV` chooses from it.
+    code : {"c", "z"} or None, default=None
+        ADMM and a relaxation have two codes to classify with: z lies in the set, c only near it. None means c with
+        a relaxation and z for ADMM (the paper used c).
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm (Algorithm 2, step 1).
     temperature : float, default=0.1
@@ -352,7 +357,8 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         rho=1.0,
         max_iter=None,
         tol=None,
-        code="z",
+        relaxation=None,
+        code=None,
         normalize=True,
         temperature=0.1,
     ):
@@ -365,6 +371,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
+        self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
         self.temperature = temperature

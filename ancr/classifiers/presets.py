@@ -109,8 +109,12 @@ class ANCRClassifier(BaseRepresentationClassifier):
     tol : float or None, default=None
         Exact: the relative gap to reach, by default 1e-8, in float32 1e-6. ADMM: its tolerance. Unmet, either is
         reported by a `ConvergenceWarning`.
-    code : {"z", "c"}, default="z"
-        ADMM's iterate to classify with: z lies in the set, c only near it.
+    relaxation : float or None, default=None
+        γ > 0 lets the code leave the set at the price γ/2·dist²(c, set): CRC at γ → 0, the hard constraint at None or
+        infinity. `ANCRClassifierCV` chooses it on the training set.
+    code : {"c", "z"} or None, default=None
+        ADMM and a relaxation have two codes to classify with: z lies in the set, c only near it. None means c with
+        a relaxation and z for ADMM.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -141,7 +145,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
         rho=1.0,
         max_iter=None,
         tol=None,
-        code="z",
+        relaxation=None,
+        code=None,
         normalize=True,
         temperature=0.1,
     ):
@@ -151,6 +156,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
+        self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
         self.temperature = temperature
@@ -196,7 +202,8 @@ class NRCClassifier(BaseRepresentationClassifier):
         rho=1.0,
         max_iter=None,
         tol=None,
-        code="z",
+        relaxation=None,
+        code=None,
         normalize=True,
         temperature=0.1,
     ):
@@ -205,6 +212,7 @@ class NRCClassifier(BaseRepresentationClassifier):
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
+        self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
         self.temperature = temperature

@@ -21,6 +21,7 @@ from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
 from ancr.solvers.l1 import InteriorPoint
 from ancr.solvers.omp import SparseAugmented
+from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.solution import Problem, Solution, concatenate
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Exact",
     "InteriorPoint",
     "Problem",
+    "Relaxed",
     "Solution",
     "SparseAugmented",
     "concatenate",
@@ -38,8 +40,8 @@ __all__ = [
     "solve_blocks",
 ]
 
-Solver = ClosedForm | ADMM | Exact | InteriorPoint | SparseAugmented
-# What a user can ask for by name; the other two belong to one method each.
+Solver = ClosedForm | ADMM | Exact | Relaxed | InteriorPoint | SparseAugmented
+# What a user can ask for by name; the others belong to one method or parameter each.
 SOLVERS: dict[str, type[ClosedForm | ADMM | Exact]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -54,7 +56,8 @@ PARAMETER_CONSTRAINTS = {
     "rho": [_POSITIVE],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "tol": [_POSITIVE, None],
-    "code": [StrOptions({"c", "z"})],
+    "code": [StrOptions({"c", "z"}), None],
+    "relaxation": [Interval(Real, 0, None, closed="right"), None],
     "gap": [_POSITIVE, None],
     "n_nonzero": [Interval(Integral, 1, None, closed="left")],
 }
@@ -70,6 +73,9 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
     """
     if name not in SOLVERS:
         raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {name!r}")
+    if problem.relaxation is not None:
+        _check_relaxation(name, problem)
+        return Relaxed(problem, **{key: value for key, value in options.items() if key in Relaxed.options})
     # On the free and affine sets the closed form is the exact solution.
     solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
     if problem.kind not in solver.accepts:
@@ -83,6 +89,23 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
             f"{[kind for kind in solver.accepts if kind in SETS]}. For {wanted} use solver in {able}."
         )
     return solver(problem, **{key: value for key, value in options.items() if key in solver.options})
+
+
+def finite(relaxation: float | None) -> float | None:
+    """γ, with None for the hard constraint that an infinite one is."""
+    return None if relaxation is None or np.isinf(relaxation) else relaxation
+
+
+def _check_relaxation(name: str, problem: Problem) -> None:
+    if problem.constraint.name not in Relaxed.accepts:
+        raise ValueError(
+            f"relaxation bends constraint in {list(Relaxed.accepts)}; constraint={problem.constraint.name!r} "
+            "has nothing to bend: leave relaxation=None"
+        )
+    if name != "exact":
+        raise ValueError(f"relaxation needs solver='exact', got solver={name!r}")
+    if problem.quadratic.blocks or problem.quadratic.absolute:
+        raise ValueError("relaxation goes with quadratic in ['ridge', 'least_squares'] only")
 
 
 def solve_blocks(
@@ -117,10 +140,11 @@ def solve(
     quadratic: str = "ridge",
     gamma: float = 1e-3,
     labels: Any = None,
+    relaxation: float | None = None,
     rho: float = 1.0,
     max_iter: int | None = None,
     tol: float | None = None,
-    code: str = "z",
+    code: str | None = None,
     history: bool = False,
 ) -> Solution:
     """Code queries over atoms: min ‖y − Xc‖² + λ‖c‖² over a set, for every query y.
@@ -146,7 +170,12 @@ def solve(
         Weight γ of the class terms of ``"probabilistic"`` and ``"competitive"``.
     labels : array-like of shape (n_atoms,) or None
         Classes of the atoms, for quadratics that use them.
-    rho, max_iter, code
+    relaxation : float or None, default=None
+        γ > 0 lets a code leave the non-negative or simplex set at the price γ/2·dist²; None, or infinity, does not.
+    code : {"c", "z"} or None, default=None
+        Of the two codes of ADMM and of a relaxed problem: c, only near the set, or z, in it. None means c for a
+        relaxed problem and z for ADMM.
+    rho, max_iter
         ADMM's settings, see `ancr.solvers.ADMM`.
     tol : float or None
         Tolerance. Exact: the relative gap a query must reach to count as converged, by default 1e-8, in float32
@@ -170,7 +199,7 @@ def solve(
     """
     given = {
         "alpha": alpha, "gamma": gamma, "constraint": constraint, "solver": solver, "quadratic": quadratic,
-        "rho": rho, "max_iter": max_iter, "tol": tol, "code": code,
+        "rho": rho, "max_iter": max_iter, "tol": tol, "code": code, "relaxation": relaxation,
     }  # fmt: skip
     validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
@@ -179,7 +208,8 @@ def solve(
     queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
         raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
-    problem = Problem(dictionary, QUADRATICS[quadratic](alpha, gamma, dictionary.n_classes), SETS[constraint])
+    weights = QUADRATICS[quadratic](alpha, gamma, dictionary.n_classes)
+    problem = Problem(dictionary, weights, SETS[constraint], finite(relaxation))
     options = {"rho": rho, "max_iter": max_iter, "tol": tol, "code": code}
     prepared = make_solver(solver, problem, **options)
     parts = solve_blocks(prepared, queries, lambda rows, solution: solution, history=history)

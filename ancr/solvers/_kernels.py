@@ -34,9 +34,11 @@ Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest r
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
+# ``banned[0]`` is an atom that this query must not use, −1 for none, and ``tilt[0]`` = τ adds τ·bbᵀ to its H: what
+# leaving one sample out makes of the relaxed problem.
 Desk = namedtuple(
     "Desk",
-    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch",
+    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch banned tilt",
 )
 
 
@@ -58,14 +60,17 @@ def make_desk(room, n_atoms):
         np.empty(n_atoms),
         np.empty((n_atoms + _RUN - 1) // _RUN),
         np.empty(n_atoms),
+        np.full(1, -1, np.int64),
+        np.zeros(1),
     )
 
 
 @njit(**_INNER)
-def _entry(form, i, j):
+def _entry(form, linear, desk, i, j):
     """H_ij without the ridge."""
     if form.matrix.shape[0] > 0:
-        return float(form.matrix[i, j])
+        entry = float(form.matrix[i, j])
+        return entry if desk.tilt[0] == 0.0 else entry + desk.tilt[0] * linear[i] * linear[j]
     total = 0.0
     for k in range(form.atoms.shape[1]):
         total += float(form.atoms[i, k]) * float(form.atoms[j, k])
@@ -82,7 +87,7 @@ def _extend(form, linear, desk, factored, size):
         b, one, square = sign * linear[atom], 1.0, 0.0
         for j in range(kept):
             other = desk.factor[j]
-            inner = sign * desk.sign[j] * _entry(form, atom, desk.support[j]) + form.kappa
+            inner = sign * desk.sign[j] * _entry(form, linear, desk, atom, desk.support[j]) + form.kappa
             for k in range(j):
                 inner -= row[k] * other[k]
             inner /= other[j]
@@ -90,7 +95,7 @@ def _extend(form, linear, desk, factored, size):
             b -= inner * desk.ahead[j]
             one -= inner * desk.ones[j]
             square += inner * inner
-        diagonal = _entry(form, atom, atom) + form.kappa + form.ridge
+        diagonal = _entry(form, linear, desk, atom, atom) + form.kappa + form.ridge
         if diagonal - square > _DEPENDENT * diagonal:
             pivot = np.sqrt(diagonal - square)
             row[kept], desk.ahead[kept], desk.ones[kept] = pivot, b / pivot, one / pivot
@@ -257,7 +262,7 @@ def _polish(form, linear, desk, size, limit):
             atom, sign = desk.support[i], desk.sign[i]
             pull = sign * linear[atom] - form.ridge * desk.code[i]
             for j in range(size):
-                pull -= desk.code[j] * sign * desk.sign[j] * _entry(form, atom, desk.support[j])
+                pull -= desk.code[j] * sign * desk.sign[j] * _entry(form, linear, desk, atom, desk.support[j])
             misfit[i] = pull
             missing -= desk.code[i]
             level += desk.code[i] * pull
@@ -280,6 +285,9 @@ def _polish(form, linear, desk, size, limit):
         largest, step = 1e-300, 0.0
         for i in range(size):
             largest, step = max(largest, desk.code[i]), max(step, abs(misfit[i]))
+        if step > 1e-3 * largest:
+            break  # rounding, blown up by atoms that all but depend on each other
+        for i in range(size):
             desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
         moved = max(moved, step / largest)
     return limit, moved
@@ -306,9 +314,20 @@ def _restore_copy(desk, size):
 
 
 @njit(**_INNER)
+def _level(linear, desk, size):
+    """1 − τ·bᵀc: the tilt only scales b in b − Hc."""
+    level = 0.0
+    if desk.tilt[0] != 0.0:
+        for i in range(size):
+            level += desk.sign[i] * desk.code[i] * linear[desk.support[i]]
+    return 1.0 - desk.tilt[0] * level
+
+
+@njit(**_INNER)
 def _price(matrix, linear, desk, size):
     """Pull of all atoms, less the ridge, through ``size`` rows of the matrix: four at a time, from b down."""
     pull, n = desk.pull, linear.size
+    level = _level(linear, desk, size)
     desk.code[size : size + 4], desk.sign[size : size + 4], desk.support[size : size + 4] = 0.0, 0.0, 0
     for i in range(0, max(size, 1), 4):
         c0, c1 = desk.sign[i] * desk.code[i], desk.sign[i + 1] * desk.code[i + 1]
@@ -317,7 +336,7 @@ def _price(matrix, linear, desk, size):
         r2, r3 = matrix[desk.support[i + 2]], matrix[desk.support[i + 3]]
         if i == 0:
             for j in range(n):
-                pull[j] = linear[j] - (c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j])
+                pull[j] = level * linear[j] - (c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j])
         else:
             for j in range(n):
                 pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
@@ -332,6 +351,8 @@ def _largest_excess(form, desk, size, limit):
     pull, n = desk.pull, desk.pull.size
     for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
         pull[desk.support[i]] = 0.0 if form.signed else -np.inf
+    if desk.banned[0] >= 0:
+        pull[desk.banned[0]] = 0.0 if form.signed else -np.inf
     excess = -np.inf
     for run in range(desk.hardest.size):
         hardest = -np.inf
@@ -361,7 +382,7 @@ def _settle(form, linear, desk, size, limit, excess):
                 if (abs(pull[j]) if form.signed else pull[j]) - limit > -band:
                     pull[j] = linear[j]
                     for i in range(size):
-                        pull[j] -= desk.sign[i] * desk.code[i] * _entry(form, j, desk.support[i])
+                        pull[j] -= desk.sign[i] * desk.code[i] * _entry(form, linear, desk, j, desk.support[i])
                 desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
             excess = max(excess, desk.hardest[run] - limit)
     return excess
@@ -462,16 +483,19 @@ def _improve(form, linear, desk, size, limit, value, excess, careful):
 
 
 @njit(**_ENTRY)
-def solve_with_matrix(form, linear, squares, todo, max_rounds, support, code, found):
+def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, support, code, found):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
     ``found[q]`` receives (size, status, rounds, excess) of query q, ``support[q]`` and ``code[q]`` its signed code.
+    A query whose size is not zero begins with the support that is there.
     """
     desk = make_desk(support.shape[1], linear.shape[1])
     for q in todo:
         b = linear[q]
+        desk.banned[0], desk.tilt[0] = banned[q], tilt[q]
         largest = np.abs(b).max()
-        size, limit, value, rounds, polished = start(form, b, desk), 0.0, 0.0, 0, 0
+        size = _take_up(desk, int(found[q, 0]), support[q], code[q]) if found[q, 0] > 0 else start(form, b, desk)
+        limit, value, rounds, polished = 0.0, 0.0, 0, 0
         excess, careful, moved = np.inf, False, True
         status = NEEDS_ROOM if size < 0 else UNFINISHED
         if size >= 0:
@@ -506,6 +530,14 @@ def _store(desk, size, support, code):
     for i in range(order.size):
         support[i] = desk.support[order[i]]
         code[i] = desk.sign[order[i]] * desk.code[order[i]]
+
+
+@njit(**_INNER)
+def _take_up(desk, size, support, code):
+    """Read what `_store` wrote; return the size."""
+    for i in range(size):
+        desk.support[i], desk.sign[i], desk.code[i] = support[i], -1.0 if code[i] < 0.0 else 1.0, abs(code[i])
+    return size
 
 
 @njit(**_INNER)
@@ -544,10 +576,7 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
                 size, _, _, _ = _exchange(form, b, desk, 0, size)
             status = NEEDS_ROOM if size < 0 else UNFINISHED
         else:
-            for i in range(size):
-                desk.support[i], desk.sign[i] = support[q, i], -1.0 if code[q, i] < 0.0 else 1.0
-                desk.code[i] = abs(code[q, i])
-            size = _extend(form, b, desk, 0, size)
+            size = _extend(form, b, desk, 0, _take_up(desk, size, support[q], code[q]))
             limit, value = _minimise(form, desk, size)
             limit, _ = _polish(form, b, desk, size, limit)
             desk.pull[:] = pull[row]

@@ -55,11 +55,11 @@ class ADMM:
         rho: float = 1.0,
         max_iter: int | None = None,
         tol: float | None = None,
-        code: str = "z",
+        code: str | None = "z",
     ) -> None:
         self.problem = problem
         self.rho = float(rho)
-        self.code = code
+        self.code = code or "z"
         self.fixed_count = max_iter is not None and tol is None
         self.max_iter = DEFAULT_MAX_ITER if max_iter is None else max_iter
         self.tol = (1e-4 if problem.dictionary.dtype == np.float32 else 1e-5) if tol is None else tol

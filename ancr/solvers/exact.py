@@ -116,6 +116,7 @@ class _Run:
         # What a product of n-vectors in single precision can be off by.
         self.band = (1e-4 if solver.refines else 0.0) * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
+        self.banned, self.tilt = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, largest excess, whether only careful steps are left
         self.found = np.zeros((len(queries), 5))
         self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
@@ -128,8 +129,9 @@ class _Run:
     def with_matrix(self, todo: np.ndarray) -> None:
         """Take every query to the end, pricing through rows of H."""
         self._kernels.solve_with_matrix(
-            self.form, self.linear, self.squares, todo, self.max_rounds, self.support, self.code, self.found
-        )
+            self.form, self.linear, self.squares, todo, self.banned, self.tilt, self.max_rounds,
+            self.support, self.code, self.found,
+        )  # fmt: skip
 
     def without_matrix(self, todo: np.ndarray) -> None:
         """Price all unfinished queries by one matrix product a round, through the atoms."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +18,15 @@ from ancr.sets import Free
 
 @dataclass(frozen=True)
 class Problem:
-    """The first two axes over a dictionary: min cᵀHc − 2bᵀc over a set, for any query."""
+    """The first two axes over a dictionary: min cᵀHc − 2bᵀc over a set, for any query.
+
+    With a ``relaxation`` γ the code may leave the set, at the price γ/2·dist².
+    """
 
     dictionary: Dictionary
     quadratic: Quadratic
     constraint: Free
+    relaxation: float | None = None
 
     @property
     def kind(self) -> str:
@@ -120,15 +124,19 @@ def concatenate(parts: Sequence[Solution]) -> Solution:
     first = parts[0]
     if len(parts) == 1:
         return first
-    stack = sparse.vstack if sparse.issparse(first.sorted_codes) else np.concatenate
-    return Solution(
-        sorted_codes=stack([part.sorted_codes for part in parts]),
-        n_iter=np.concatenate([part.n_iter for part in parts]),
-        converged=np.concatenate([part.converged for part in parts]),
-        problem=first.problem,
-        queries=np.concatenate([part.queries for part in parts]),
-        history=None if first.history is None else _join_histories([part.history for part in parts]),
-    )
+    joined = {field.name: _join([getattr(part, field.name) for part in parts]) for field in fields(first)}
+    if first.history is not None:
+        joined["history"] = _join_histories([part.history for part in parts])
+    return type(first)(**joined)
+
+
+def _join(values: Sequence[Any]) -> Any:
+    first = values[0]
+    if isinstance(first, Solution):
+        return concatenate(values)
+    if sparse.issparse(first):
+        return sparse.vstack(values)
+    return np.concatenate(values) if isinstance(first, np.ndarray) and first.ndim else first
 
 
 def _join_histories(histories: Sequence[Any]) -> np.ndarray:

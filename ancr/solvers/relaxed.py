@@ -1,0 +1,133 @@
+r"""A constraint that may be bent: min ‖y − Xc‖² + λ‖c‖² + γ/2·dist²(c, set), to the optimum.
+
+With z the point of the set that c is near, the problem is one in (c, z). For a given z the best c is
+
+    c = (A + γ/2·I)⁻¹(Xᵀy + γ/2·z),    A = XᵀX + λI,
+
+and what is left for z is again a ridge problem *on the set*, of whitened atoms and queries. With μ = λ + γ/2,
+w = 2λ/γ and ŷ = (XXᵀ + μI)^(−1/2)·y, X̂ likewise,
+
+    γ/2/(1 + w) · ( ‖(1 + w)ŷ − X̂z‖² + w‖z‖² ),    z in the set.
+
+So the exact solver solves it as it is, certificate included, and c comes with the last pricing: c = z + p/(1 + w),
+where p = b − Hz is the pull of every atom. ``docs/relaxed.md`` derives it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ancr.quadratics import relaxed
+from ancr.solvers.exact import GRAM_BUDGET, Exact
+from ancr.solvers.solution import Problem, Solution
+from ancr.whitening import Whitening
+
+
+class Relaxed:
+    """Exact solver of the relaxed problem, for the non-negative and simplex sets.
+
+    Parameters
+    ----------
+    problem : Problem
+        A ridge or least-squares problem with ``relaxation`` γ.
+    tol : float or None
+        As for `Exact`.
+    code : {"c", "z"} or None
+        Which of the two to return: c, near the set, or z, in it. None means c.
+    gram_budget : int
+        As for `Exact`.
+    whitening : callable or None
+        What `ancr.whitening` made for this dictionary and μ; None to make it here.
+    """
+
+    name = "exact"
+    accepts = ("nonnegative", "simplex")
+    options = ("tol", "code", "gram_budget")
+
+    def __init__(
+        self,
+        problem: Problem,
+        tol: float | None = None,
+        code: str | None = None,
+        gram_budget: int = GRAM_BUDGET,
+        whitening: Any = None,
+    ) -> None:
+        self.problem, self.code = problem, code or "c"
+        self._whiten = whitening or Whitening(problem.dictionary, shift(problem))
+        quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
+        inner = Problem(self._whiten.dictionary, quadratic, problem.constraint)
+        self._exact = Exact(inner, tol=tol, gram_budget=gram_budget)
+        self.warning = self._exact.warning
+
+    def solve(self, queries: np.ndarray, history: bool = False) -> RelaxedSolution:
+        """Code a block of queries."""
+        inner = self._exact.solve(self._whiten(queries))
+        codes = inner.sorted_codes if self.code == "z" else near_the_set(inner)
+        solution = RelaxedSolution(codes, inner.n_iter, inner.converged, self.problem, queries, None, inner)
+        return replace(solution, history=solution.objective[None]) if history else solution
+
+
+def shift(problem: Problem) -> float:
+    """μ = λ + γ/2."""
+    return problem.quadratic.ridge + _half_price(problem)
+
+
+def _half_price(problem: Problem) -> float:
+    assert problem.relaxation is not None
+    return problem.relaxation / 2.0
+
+
+def near_the_set(inner: Solution) -> np.ndarray:
+    """The c = z + p/(1 + w) that belongs to the z of a whitened problem."""
+    quadratic, z = inner.problem.quadratic, inner.sorted_codes
+    codes = quadratic.pull(inner.problem.dictionary, inner.queries, z)
+    codes /= quadratic.target
+    codes[_entries(z)] += z.data
+    return codes
+
+
+def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the stored entries, zeros among them."""
+    return np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr)), codes.indices
+
+
+@dataclass(frozen=True)
+class RelaxedSolution(Solution):
+    """A solution of the relaxed problem; ``inner`` is that of the whitened problem in z, which certifies it."""
+
+    inner: Any = None
+
+    @cached_property
+    def objective(self) -> np.ndarray:
+        """‖y − Xc‖² + λ‖c‖² + γ/2·‖c − z‖²."""
+        size = max(1, 2**24 // self.problem.dictionary.n_atoms)
+        blocks = [slice(start, start + size) for start in range(0, len(self.queries), size)]
+        return np.concatenate([self._objective(block) for block in blocks])
+
+    def _objective(self, block: slice) -> np.ndarray:
+        inner = self.inner
+        part = replace(inner, sorted_codes=inner.sorted_codes[block], queries=inner.queries[block])
+        codes = near_the_set(part)
+        value = self.problem.quadratic.objective(self.problem.dictionary, self.queries[block], codes)
+        codes[_entries(part.sorted_codes)] -= part.sorted_codes.data
+        return value + _half_price(self.problem) * np.einsum("ij,ij->i", codes, codes)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Upper bound on the relaxed objective less its minimum, relative to the size of its terms."""
+        return self.inner.gap
+
+    @property
+    def violation(self) -> np.ndarray:
+        """How far each z lies outside its set."""
+        return self.inner.violation
+
+    @property
+    def members(self) -> sparse.csr_array:
+        """The point z of the set that each code is nearest to, columns in the order given."""
+        return self.problem.dictionary.in_given_order(self.inner.sorted_codes)
