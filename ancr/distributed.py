@@ -26,6 +26,7 @@ from ancr.dictionary import kind_of_labels
 from ancr.quadratics import QUADRATICS
 from ancr.rules import RULES, class_residuals
 from ancr.sharding import Candidates, Question, Shard, price
+from ancr.solvers import finite
 
 try:
     import dask.array as da
@@ -308,7 +309,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self.estimator._validate_params()
         quadratic, constraint, rule = self._quadratic, self.estimator.constraint, self.estimator.rule
         able = constraint == "simplex" or (constraint == "nonnegative" and quadratic.ridge > 0.0)
-        more = quadratic.blocks or quadratic.absolute or getattr(self.estimator, "relaxation", None) is not None
+        more = quadratic.blocks or quadratic.absolute or finite(getattr(self.estimator, "relaxation", None))
         if not able or more or self.estimator.solver != "exact":
             raise ValueError(
                 "estimator must have solver='exact', no ℓ1 term, no class blocks, no relaxation and "

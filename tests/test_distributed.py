@@ -326,6 +326,7 @@ def test_pricing_keeps_the_hardest_and_passes_over_the_known(tmp_path, monkeypat
         (ancr.NRCClassifier(), "'nonnegative' with alpha > 0"),
         (ancr.ANCRClassifier(solver="admm"), "solver='exact'"),
         (ancr.ProCRCClassifier(), "no class blocks"),
+        (ancr.ANCRClassifier(relaxation=0.1), "no relaxation"),
         (ancr.ANCRClassifier(alpha=-1.0), "alpha"),
     ],
 )
