@@ -40,7 +40,9 @@ def misfit(clf, Q):
 
 
 @pytest.mark.parametrize("shape", [WIDE, TALL], ids=["more features", "more atoms"])
-@pytest.mark.parametrize("classifier", [*INSTANCES, ancr.ANCRClassifier(relaxation=0.1)], ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize(
+    "classifier", [*INSTANCES, ancr.ANCRClassifier(relaxation=0.1)], ids=lambda c: type(c).__name__
+)
 def test_ten_steps_equal_one_fit(classifier, shape):
     X, y, Q = stream(shape)
     whole, clf = clone(classifier).fit(X, y), grown(classifier, X, y)
