@@ -139,7 +139,7 @@ def bench_once(n_workers=2, n_blocks=100):
     atoms = np.concatenate([part[0] for part in parts])
     labels = np.concatenate([part[1] for part in parts])
     del parts
-    clf = ANCRClassifier().fit(atoms, labels)
+    clf = ANCRClassifier(tol=1e-3).fit(atoms, labels)  # the wire is measured, not the solver
     del atoms
     size = pickled_bytes(clf)
     queries = samples(n_blocks, 7)[0]
