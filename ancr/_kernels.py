@@ -118,6 +118,27 @@ def sparse_image(shifted, threshold, atoms, out):
 
 
 @njit(**_LEAF)
+def sparse_times_dense(indptr, indices, values, matrix, out):
+    """``out[row] = Σ values·matrix[indices]`` of every CSR row, four rows of the matrix at a time."""
+    n = matrix.shape[1]
+    for row in range(out.shape[0]):
+        total, last = out[row], indptr[row + 1]
+        total[:] = 0.0
+        i = indptr[row]
+        while i + 3 < last:
+            v0, v1, v2, v3 = values[i], values[i + 1], values[i + 2], values[i + 3]
+            r0, r1, r2, r3 = matrix[indices[i]], matrix[indices[i + 1]], matrix[indices[i + 2]], matrix[indices[i + 3]]
+            for j in range(n):
+                total[j] += v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
+            i += 4
+        while i < last:
+            value, only = values[i], matrix[indices[i]]
+            for j in range(n):
+                total[j] += value * only[j]
+            i += 1
+
+
+@njit(**_LEAF)
 def class_quadratics(codes, linear, gram_blocks, starts, bounds, cross, square):
     """``cross[:, i] = linear_iᵀc_i`` and ``square[:, i] = c_iᵀ(X_iᵀX_i)c_i`` of every class i."""
     for row in range(codes.shape[0]):

@@ -16,18 +16,20 @@ from scipy import sparse
 
 from ancr._parallel import read_only
 
+# Samples a class, on average, from which a matrix product a class is quicker than a loop.
+_LARGE_CLASS = 8
 # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
 _NO_CODE = {np.dtype(kind): np.finfo(kind).eps ** 2 for kind in (np.float32, np.float64)}
 
 
-def residual_decision(dictionary, queries, codes):
+def residual_decision(dictionary, queries, codes, linear=None):
     """−‖y − X_i c_i‖."""
-    return -class_residuals(dictionary, queries, codes)
+    return -class_residuals(dictionary, queries, codes, linear)
 
 
-def regularised_decision(dictionary, queries, codes):
+def regularised_decision(dictionary, queries, codes, linear=None):
     """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
-    squares, norms = class_squares(dictionary, queries, codes)
+    squares, norms = class_squares(dictionary, queries, codes, linear)
     return log_ratio(norms, squares)
 
 
@@ -37,12 +39,12 @@ def log_ratio(norms, squares):
     return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
 
 
-def probabilistic_decision(dictionary, queries, codes):
+def probabilistic_decision(dictionary, queries, codes, linear=None):
     """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together."""
     return -class_squares(dictionary, codes @ dictionary.atoms, codes)[0]
 
 
-def label_decision(dictionary, queries, codes):
+def label_decision(dictionary, queries, codes, linear=None):
     """Σ c_i: the weight that the code gives a class."""
     codes = codes.toarray() if sparse.issparse(codes) else codes
     # reduceat has no empty sums, and a class that is only known by name has no atom.
@@ -57,13 +59,16 @@ RULES = {
 }
 
 
-def class_residuals(dictionary, queries, codes):
+def class_residuals(dictionary, queries, codes, linear=None):
     """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return np.sqrt(class_squares(dictionary, queries, codes)[0])
+    return np.sqrt(class_squares(dictionary, queries, codes, linear)[0])
 
 
-def class_squares(dictionary, targets, codes):
-    """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way."""
+def class_squares(dictionary, targets, codes, linear=None):
+    """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way.
+
+    ``linear`` is Xᵀt of every target, for a caller who has it.
+    """
     if sparse.issparse(codes):
         return _through_support(dictionary, targets, codes)
     norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
@@ -71,7 +76,7 @@ def class_squares(dictionary, targets, codes):
         norms[:, k] = _row_dots(codes[:, block], codes[:, block])
     # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
     if (np.diff(dictionary.bounds) ** 2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
-        return _through_class_grams(dictionary, targets, codes), norms
+        return _through_class_grams(dictionary, targets, codes, linear), norms
     return _through_class_vectors(dictionary, targets, codes), norms
 
 
@@ -98,14 +103,25 @@ def _through_class_vectors(dictionary, targets, codes):
     return squares
 
 
-def _through_class_grams(dictionary, targets, codes):
-    """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
+def _class_forms(dictionary, codes, linear):
+    """linear_iᵀc_i and c_iᵀ(X_iᵀX_i)c_i of every class: by matrix products for large classes, else by a kernel."""
     from ancr._kernels import class_quadratics
 
-    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
-    cross = np.empty_like(squares)
-    linear = targets @ dictionary.atoms.T
-    class_quadratics(codes, linear, *dictionary.flat_block_grams, dictionary.bounds, cross, squares)
+    cross = np.empty((len(codes), dictionary.n_classes), codes.dtype)
+    squares = np.empty_like(cross)
+    if dictionary.n_atoms < _LARGE_CLASS * dictionary.n_classes:
+        class_quadratics(codes, linear, *dictionary.flat_block_grams, dictionary.bounds, cross, squares)
+        return cross, squares
+    for k, (block, gram) in enumerate(zip(dictionary.blocks, dictionary.block_grams, strict=True)):
+        part = codes[:, block]
+        cross[:, k], squares[:, k] = _row_dots(part, linear[:, block]), _row_dots(part, part @ gram)
+    return cross, squares
+
+
+def _through_class_grams(dictionary, targets, codes, linear):
+    """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
+    linear = targets @ dictionary.atoms.T if linear is None else linear
+    cross, squares = _class_forms(dictionary, codes, linear)
     squares += _row_dots(targets, targets)[:, None]
     spread = squares.copy()
     squares -= 2.0 * cross

@@ -89,28 +89,32 @@ class Exact:
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
         run = _Run(self, queries)
-        todo, room, n = np.arange(len(queries)), FIRST_ROOM, self.problem.dictionary.n_atoms
-        while len(todo):
-            run.make_room(min(n, room))
-            (run.with_matrix if self.keeps_matrix else run.without_matrix)(todo)
-            todo = todo[run.found[todo, 1] == run.NEEDS_ROOM]
-            room *= 2
-        codes, n_iter, converged = run.codes(), run.found[:, 2].astype(int), run.found[:, 1] == run.FINISHED
-        solution = Solution(codes, n_iter, converged, self.problem, queries)
+        run.to_the_end()
+        solution = Solution(run.codes(), run.found[:, 2].astype(int), run.finished(), self.problem, queries)
         return replace(solution, history=solution.objective[None]) if history else solution
 
 
 class _Run:
-    """One block of queries on its way to the optimum."""
+    """One block of queries on its way to the optimum.
 
-    def __init__(self, solver: Exact, queries: np.ndarray) -> None:
+    Parameters
+    ----------
+    solver : Exact
+        The solver.
+    queries : ndarray of shape (n_queries, n_features)
+        The queries.
+    linear : ndarray of shape (n_queries, n_atoms) or None
+        b of every query, where it is known; computed otherwise.
+    """
+
+    def __init__(self, solver: Exact, queries: np.ndarray, linear: np.ndarray | None = None) -> None:
         from ancr.solvers import _kernels
 
-        self._kernels, self.NEEDS_ROOM, self.FINISHED = _kernels, _kernels.NEEDS_ROOM, _kernels.FINISHED
+        self._kernels, self._keeps_matrix = _kernels, solver.keeps_matrix
         self.problem, self.queries = solver.problem, queries
         self.form = type(solver.form)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in solver.form))
-        self.linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
         quadratic = self.problem.quadratic
+        self.linear = quadratic.linear(self.problem.dictionary, queries) if linear is None else linear
         reach = quadratic.reach(self.problem.dictionary)
         self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.
@@ -120,6 +124,26 @@ class _Run:
         # size, status, rounds, largest excess, whether only careful steps are left
         self.found = np.zeros((len(queries), 5))
         self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
+
+    def to_the_end(self) -> None:
+        """Solve every query, with more room for those that need it."""
+        todo, room, n = np.arange(len(self.queries)), FIRST_ROOM, self.problem.dictionary.n_atoms
+        while len(todo):
+            self.make_room(max(self.support.shape[1], min(n, room)))
+            (self.with_matrix if self._keeps_matrix else self.without_matrix)(todo)
+            todo = todo[self.found[todo, 1] == self._kernels.NEEDS_ROOM]
+            room *= 2
+
+    def finished(self) -> np.ndarray:
+        """Which queries reached the optimum."""
+        return self.found[:, 1] == self._kernels.FINISHED
+
+    def begin_with(self, codes: sparse.csr_array) -> None:
+        """Start every query from the support of a code of its own, with the matrix only."""
+        self.found[:, 0] = np.diff(codes.indptr)
+        self.make_room(int(self.found[:, 0].max(initial=0)) + FIRST_ROOM // 2)
+        used = np.arange(self.support.shape[1]) < self.found[:, :1]
+        self.support[used], self.code[used] = codes.indices, codes.data
 
     def make_room(self, room: int) -> None:
         """Let supports grow to ``room`` atoms."""
