@@ -34,11 +34,12 @@ Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest r
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
-# ``banned[0]`` is an atom that this query must not use, −1 for none, and ``tilt[0]`` = τ adds τ·bbᵀ to its H: what
+# ``row`` is where a row of H is read to. ``banned[0]`` is an atom that this query must not use, −1 for none, and ``tilt[0]`` = τ adds τ·bbᵀ to its H: what
 # leaving one sample out makes of the relaxed problem.
 Desk = namedtuple(
     "Desk",
-    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch banned tilt",
+    "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch row "
+    "banned tilt",
 )
 
 
@@ -60,21 +61,35 @@ def make_desk(room, n_atoms):
         np.empty(n_atoms),
         np.empty((n_atoms + _RUN - 1) // _RUN),
         np.empty(n_atoms),
+        np.empty(room + 1),
         np.full(1, -1, np.int64),
         np.zeros(1),
     )
 
 
 @njit(**_INNER)
-def _entry(form, linear, desk, i, j):
-    """H_ij without the ridge."""
+def _read_row(form, linear, desk, atom, size):
+    """Put H without the ridge, between ``atom`` and the first ``size`` atoms in use, into ``desk.row``.
+
+    A row at a time, because every call of a kernel that is handed a desk costs as much as twenty entries.
+    """
+    row, support = desk.row, desk.support
     if form.matrix.shape[0] > 0:
-        entry = float(form.matrix[i, j])
-        return entry if desk.tilt[0] == 0.0 else entry + desk.tilt[0] * linear[i] * linear[j]
-    total = 0.0
-    for k in range(form.atoms.shape[1]):
-        total += float(form.atoms[i, k]) * float(form.atoms[j, k])
-    return total * (form.weights[0] + (form.weights[1] if form.labels[i] == form.labels[j] else 0.0))
+        entries = form.matrix[atom]
+        for j in range(size):
+            row[j] = entries[support[j]]
+        if desk.tilt[0] != 0.0:
+            own = desk.tilt[0] * linear[atom]
+            for j in range(size):
+                row[j] += own * linear[support[j]]
+        return
+    mine = form.atoms[atom]
+    for j in range(size):
+        total, other = 0.0, form.atoms[support[j]]
+        for k in range(mine.size):
+            total += float(mine[k]) * float(other[k])
+        same = form.labels[atom] == form.labels[support[j]]
+        row[j] = total * (form.weights[0] + (form.weights[1] if same else 0.0))
 
 
 @njit(**_INNER)
@@ -85,9 +100,11 @@ def _extend(form, linear, desk, factored, size):
         atom, sign = desk.support[i], desk.sign[i]
         row = desk.factor[kept]
         b, one, square = sign * linear[atom], 1.0, 0.0
+        desk.support[kept] = atom  # `i` itself, or a place that an atom left out has made free
+        _read_row(form, linear, desk, atom, kept + 1)
         for j in range(kept):
             other = desk.factor[j]
-            inner = sign * desk.sign[j] * _entry(form, linear, desk, atom, desk.support[j]) + form.kappa
+            inner = sign * desk.sign[j] * desk.row[j] + form.kappa
             for k in range(j):
                 inner -= row[k] * other[k]
             inner /= other[j]
@@ -95,7 +112,7 @@ def _extend(form, linear, desk, factored, size):
             b -= inner * desk.ahead[j]
             one -= inner * desk.ones[j]
             square += inner * inner
-        diagonal = _entry(form, linear, desk, atom, atom) + form.kappa + form.ridge
+        diagonal = desk.row[kept] + form.kappa + form.ridge
         if diagonal - square > _DEPENDENT * diagonal:
             pivot = np.sqrt(diagonal - square)
             row[kept], desk.ahead[kept], desk.ones[kept] = pivot, b / pivot, one / pivot
@@ -261,8 +278,9 @@ def _polish(form, linear, desk, size, limit):
         for i in range(size):
             atom, sign = desk.support[i], desk.sign[i]
             pull = sign * linear[atom] - form.ridge * desk.code[i]
+            _read_row(form, linear, desk, atom, size)
             for j in range(size):
-                pull -= desk.code[j] * sign * desk.sign[j] * _entry(form, linear, desk, atom, desk.support[j])
+                pull -= desk.code[j] * sign * desk.sign[j] * desk.row[j]
             misfit[i] = pull
             missing -= desk.code[i]
             level += desk.code[i] * pull
@@ -381,8 +399,9 @@ def _settle(form, linear, desk, size, limit, excess):
             for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
                 if (abs(pull[j]) if form.signed else pull[j]) - limit > -band:
                     pull[j] = linear[j]
+                    _read_row(form, linear, desk, j, size)
                     for i in range(size):
-                        pull[j] -= desk.sign[i] * desk.code[i] * _entry(form, linear, desk, j, desk.support[i])
+                        pull[j] -= desk.sign[i] * desk.code[i] * desk.row[i]
                 desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
             excess = max(excess, desk.hardest[run] - limit)
     return excess
