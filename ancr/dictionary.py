@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+_FLOATS = (np.float64, np.float32)
+
 
 @dataclass(frozen=True)
 class Dictionary:
@@ -33,7 +35,7 @@ class Dictionary:
     bounds: np.ndarray
 
     @classmethod
-    def build(cls, samples, labels=None, *, normalize=True, name="X"):
+    def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
         """Validate samples and sort them by class.
 
         Parameters
@@ -44,6 +46,10 @@ class Dictionary:
             Class of each sample; None makes a single class.
         normalize : bool, default=True
             Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
+        classes : array-like or None
+            Labels that must have a block, be it an empty one, and among which all labels must be.
+        dtype : dtype or sequence of dtypes
+            Where it is one dtype, the one of the atoms.
         name : str, default="X"
             What error messages call the samples.
 
@@ -51,16 +57,65 @@ class Dictionary:
         -------
         Dictionary
         """
-        samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
+        samples = check_array(samples, dtype=dtype, input_name=name)
         labels = np.zeros(len(samples), int) if labels is None else column_or_1d(labels)
         check_consistent_length(samples, labels)
-        classes, codes = np.unique(labels, return_inverse=True)
+        found, codes = np.unique(labels, return_inverse=True)
+        if classes is not None:
+            found, codes = _among(np.unique(classes), found, codes)
         order = np.argsort(codes, kind="stable")
         atoms = np.ascontiguousarray(samples[order])
         if normalize:
             atoms = unit_rows(atoms, copy=False)
-        bounds = np.searchsorted(codes[order], np.arange(len(classes) + 1))
-        return cls(atoms, order, classes, bounds)
+        return cls(atoms, order, found, _bounds(codes[order], len(found)))
+
+    def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
+        """The dictionary of these atoms and more, as `build` would make it of all samples together.
+
+        Matrices that this one holds are carried over: when the larger one is asked for them, only what involves a
+        new atom is computed.
+
+        Parameters
+        ----------
+        samples, labels, normalize, classes, name
+            As for `build`; samples take the dtype of these atoms, labels may bring new classes.
+
+        Returns
+        -------
+        Dictionary
+        """
+        more = Dictionary.build(samples, labels, normalize=normalize, classes=classes, dtype=self.dtype, name=name)
+        if kind_of_labels(self.classes) != kind_of_labels(more.classes):
+            raise ValueError(f"labels must be of the kind seen before, {self.classes.dtype}, got {more.classes.dtype}")
+        classes = np.union1d(self.classes, more.classes)
+        codes = np.concatenate([np.searchsorted(classes, part.classes)[part.labels] for part in (self, more)])
+        rank = np.argsort(codes, kind="stable")
+        old, new = np.split(np.argsort(rank), [self.n_atoms])
+        atoms = np.empty((len(rank), self.n_features), self.dtype)
+        atoms[old], atoms[new] = self.atoms, more.atoms
+        order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
+        extended = Dictionary(atoms, order, classes, _bounds(codes[rank], len(classes)))
+        if growth := self._grow(old, new):
+            vars(extended)["_growth"] = growth
+        return extended
+
+    def _grow(self, old, new):
+        """What a larger dictionary can build on: the matrices held here, or those this one has yet to build on."""
+        held = {name: vars(self)[name] for name in ("gram", "scatter", "spread") if name in vars(self)}
+        if held:
+            return Growth({**held, "mean": self.mean} if "spread" in held else held, old, new)
+        if growth := vars(self).get("_growth"):
+            return Growth(growth.held, old[growth.old], np.concatenate([old[growth.new], new]))
+        return None
+
+    def settle(self):
+        """Let go of what `extend` carried over and nobody asked for."""
+        vars(self).pop("_growth", None)
+
+    def _carried(self, name):
+        """The growth that can extend a matrix of a smaller dictionary, or None."""
+        growth = vars(self).get("_growth")
+        return growth if growth is not None and name in growth.held else None
 
     @property
     def n_atoms(self):
@@ -95,13 +150,25 @@ class Dictionary:
     @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
-        gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
-        # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
-        for start in range(0, self.n_atoms, 2048):
-            rows, before = slice(start, start + 2048), slice(0, start)
-            np.matmul(self.atoms[rows], self.atoms[: start + 2048].T, out=gram[rows, : start + 2048])
-            gram[before, rows] = gram[rows, before].T
-        return gram
+        growth = self._carried("gram")
+        return growth.extend_gram(self.atoms) if growth else _gram(self.atoms)
+
+    @cached_property
+    def scatter(self):
+        """XXᵀ in double precision, (n_features, n_features)."""
+        growth = self._carried("scatter")
+        return growth.extend_scatter(self.atoms) if growth else _scatter(self.atoms)
+
+    @cached_property
+    def mean(self):
+        """x̄, the mean atom, in double precision."""
+        return self.atoms.mean(axis=0, dtype=np.float64)
+
+    @cached_property
+    def spread(self):
+        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
+        growth = self._carried("spread")
+        return growth.extend_spread(self.atoms) if growth else _scatter(self.atoms - self.mean)
 
     @cached_property
     def block_grams(self):
@@ -127,3 +194,72 @@ class Dictionary:
         position = np.empty_like(self.order)
         position[self.order] = np.arange(self.n_atoms)
         return position
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a dictionary took over from a smaller one.
+
+    Attributes
+    ----------
+    held : dict of str to ndarray
+        Matrices of the smaller one, by the names they have there, and with a spread the mean it is about.
+    old, new : ndarray of int
+        Atoms of the larger, by position: those of the smaller, in their order there, and the others.
+    """
+
+    held: dict
+    old: np.ndarray
+    new: np.ndarray
+
+    def extend_gram(self, atoms):
+        """The larger dictionary's Gram: the old entries moved to their places, products for the new rows alone."""
+        gram, new = np.empty((len(atoms), len(atoms)), atoms.dtype), atoms[self.new]
+        gram[np.ix_(self.old, self.old)] = self.held["gram"]
+        gram[np.ix_(self.new, self.new)] = _gram(new)
+        between = new @ atoms[self.old].T
+        gram[np.ix_(self.new, self.old)] = between
+        gram[np.ix_(self.old, self.new)] = between.T
+        return gram
+
+    def extend_scatter(self, atoms):
+        """The scatter of the old atoms plus that of the new ones."""
+        return self.held["scatter"] + _scatter(atoms[self.new])
+
+    def extend_spread(self, atoms):
+        """Scatters about two means, joined without a difference that could cancel (Chan, Golub and LeVeque, 1983)."""
+        new = atoms[self.new].astype(np.float64, copy=False)
+        mean, weight = new.mean(axis=0), len(self.old) * len(new) / len(atoms)
+        apart = mean - self.held["mean"]
+        return self.held["spread"] + _scatter(new - mean) + weight * np.outer(apart, apart)
+
+
+def _gram(atoms):
+    gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
+    # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
+    for start in range(0, len(atoms), 2048):
+        rows, before = slice(start, start + 2048), slice(0, start)
+        np.matmul(atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+        gram[before, rows] = gram[rows, before].T
+    return gram
+
+
+def _scatter(rows):
+    rows = rows.astype(np.float64, copy=False)
+    return rows.T @ rows
+
+
+def _among(classes, found, codes):
+    """Class numbers of labels ``found[codes]`` in a list of classes that must hold them all."""
+    if kind_of_labels(classes) != kind_of_labels(found) or not np.isin(found, classes).all():
+        raise ValueError(f"classes must list every label of y, got classes={classes} for labels {found}")
+    return classes, np.searchsorted(classes, found)[codes]
+
+
+def _bounds(sorted_codes, n_classes):
+    return np.searchsorted(sorted_codes, np.arange(n_classes + 1))
+
+
+def kind_of_labels(classes):
+    """What can be sorted together: numbers, strings or whatever objects there are."""
+    return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind

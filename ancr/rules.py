@@ -47,7 +47,8 @@ def probabilistic_decision(dictionary, queries, codes, linear=None):
 def label_decision(dictionary, queries, codes, linear=None):
     """Σ c_i: the weight that the code gives a class."""
     codes = codes.toarray() if sparse.issparse(codes) else codes
-    return np.add.reduceat(codes, dictionary.bounds[:-1], axis=1)
+    # reduceat has no empty sums, and a class that is only known by name has no atom.
+    return np.stack([codes[:, block].sum(axis=1) for block in dictionary.blocks], axis=1)
 
 
 RULES = {

@@ -1,7 +1,10 @@
 """Importing costs next to nothing and loads nothing heavy."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 HEAVY = ("numba", "torch", "matplotlib", "dask", "pandas")
 
@@ -18,6 +21,36 @@ def test_import_loads_nothing_heavy():
 def test_public_names_load_nothing_that_scikit_learn_does_not():
     watch = f"print([m for m in {HEAVY} if m in sys.modules])"
     assert run(f"import sys; from ancr import *; {watch}") == run(f"import sys, sklearn.preprocessing; {watch}")
+
+
+def test_the_core_install_pulls_neither_torch_nor_dask():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    core = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in project["dependencies"]}
+    assert not core & {"torch", "torchvision", "timm", "cupy", "dask", "distributed", "matplotlib", "pandas"}
+    assert {"torch"} <= {re.match(r"[\w-]+", each)[0] for each in project["optional-dependencies"]["gpu"]}
+
+
+def test_everything_but_distributed_works_without_dask_and_torch():
+    """As on a core install: importing either fails."""
+    run("""
+import sys
+class Missing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "dask", "distributed"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing)
+import numpy as np, ancr
+X, y = np.random.default_rng(0).random((20, 5)), np.arange(20) % 2
+for name in ("ANCRClassifier", "CRCClassifier"):
+    getattr(ancr, name)().fit(X, y).partial_fit(X, y).predict(X)
+try:
+    import ancr.distributed
+except ImportError as error:
+    assert "pip install 'ancr[dask]'" in str(error)
+else:
+    raise AssertionError("ancr.distributed without Dask")
+""")
 
 
 def test_import_is_quick():

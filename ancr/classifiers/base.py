@@ -1,12 +1,14 @@
 """`RepresentationClassifier`: any quadratic, set, solver and rule."""
 
+import warnings
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -56,6 +58,53 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         return self._learn(Dictionary.build(X, y, normalize=self.normalize))
 
+    def partial_fit(self, X, y, classes=None):
+        """Append samples to the dictionary, and classes where y brings new ones.
+
+        The result is that of `fit` on all samples together, in the order they came. Only the first call factors;
+        later ones leave that to the next query, which extends what the last one had by the products of the samples
+        that came since. So ten calls in a row cost one factorisation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            More training samples. They take the precision of the first call's.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like or None, default=None
+            Classes to know from now on, which must hold every label of y; None takes them as y brings them. A class
+            without samples is never predicted. Only a first call whose y has a single class needs it.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        first = "dictionary_" not in vars(self)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
+        with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
+        if first:
+            return self._learn(Dictionary.build(X, y, normalize=self.normalize, classes=classes))
+        self.dictionary_ = self.dictionary_.extend(X, y, normalize=self._unit_norm, classes=classes)
+        self.classes_ = self.dictionary_.classes
+        # A clone keeps the settings of this call, whatever `set_params` changes before the next query.
+        self._prepare_later = partial(clone(self)._prepare, self.dictionary_)
+        vars(self).pop("solver_", None)
+        return self
+
+    @cached_property
+    def solver_(self):
+        """The solver, made by the first query after `partial_fit`."""
+        if "_prepare_later" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
+        learned = self._prepare_later()
+        self.dictionary_.settle()
+        vars(self).update(learned)
+        vars(self).pop("_prepare_later", None)
+        return learned["solver_"]
+
     def _learn(self, dictionary):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
@@ -64,6 +113,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self.dictionary_, self.classes_ = dictionary, dictionary.classes
         for name, value in learned.items():
             setattr(self, name, value)
+        vars(self).pop("_prepare_later", None)  # of a dictionary that is no more
         # Queries must be scaled as the atoms were, whatever becomes of the parameter.
         self._unit_norm = self.normalize
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
@@ -71,7 +121,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "solver_")
+        return "dictionary_" in vars(self)
 
     def _prepare(self, dictionary):
         """What `fit` learns beside the dictionary: ``{attribute: value}``."""
@@ -104,9 +154,14 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return solve_blocks(self.solver_, unit_rows(X) if self._unit_norm else X, then)
 
+    def _decide_among_present(self, queries, codes):
+        values = self._decide(queries, codes)
+        values[:, np.diff(self.dictionary_.bounds) == 0] = -np.inf  # classes known by name that have no sample yet
+        return values
+
     def _decisions(self, X):
         return np.concatenate(
-            self._map_solutions(X, lambda queries, solution: self._decide(queries, solution.sorted_codes))
+            self._map_solutions(X, lambda queries, solution: self._decide_among_present(queries, solution.sorted_codes))
         )
 
     def predict(self, X):
@@ -211,7 +266,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            best = np.argmax(self._decide(queries, solution.sorted_codes), axis=1)
+            best = np.argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
             return explain_block(self.dictionary_, queries, solution.sorted_codes, self.classes_[best], top)
 
         return [explanation for part in self._map_solutions(X, block) for explanation in part]

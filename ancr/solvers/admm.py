@@ -168,8 +168,7 @@ class _ThroughFeatures:
         self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self.diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift
-        double = self._atoms.astype(np.float64, copy=False)
-        side = double.T @ double
+        side = problem.dictionary.scatter.copy()
         side[np.diag_indices_from(side)] += self._shift
         self._inverse = psd_inverse(side, self._shift).astype(self._atoms.dtype, copy=False)
 

@@ -30,7 +30,9 @@ class ClosedForm:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         affine = problem.constraint.name == "affine"
-        atoms, quadratic = problem.dictionary.atoms, problem.quadratic
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        atoms = dictionary.atoms
+        narrow = dictionary.n_features < dictionary.n_atoms
         self._centre = np.zeros(atoms.shape[1], atoms.dtype)
         self._offset = np.zeros(atoms.shape[0], atoms.dtype)
         if quadratic.blocks and (affine or quadratic.gram):
@@ -38,17 +40,19 @@ class ClosedForm:
         elif quadratic.blocks:
             # H is block-diagonal: every class has its own small ridge problem.
             alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
-            blocks = problem.dictionary.blocks
+            blocks = [block for block in dictionary.blocks if block.stop > block.start]
             self._operator = np.concatenate([ridge_operator(atoms[block], alone) for block in blocks], axis=1)
         elif affine:
             aim = quadratic.target / quadratic.gram
-            mean = atoms.mean(axis=0)
+            mean = dictionary.mean.astype(atoms.dtype)
             self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
-            operator = ridge_operator(atoms - mean, quadratic)
+            operator = ridge_operator(atoms - mean, quadratic, dictionary.spread if narrow else None)
             # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
             self._operator = operator - operator.mean(axis=1, keepdims=True)
         else:
-            self._operator = ridge_operator(atoms, quadratic)
+            # The side that the dictionary holds is the one that it extends when it grows.
+            held = dictionary.scatter if narrow else dictionary.gram if atoms.dtype == np.float64 else None
+            self._operator = ridge_operator(atoms, quadratic, held)
 
     def _prepare_dense(self, affine: bool) -> None:
         """Operator and offset from the whole n × n matrix H.
@@ -86,11 +90,17 @@ class ClosedForm:
         return Solution(codes, done.astype(int), done, self.problem, queries, solution.objective[None])
 
 
-def ridge_operator(atoms: np.ndarray, quadratic: Quadratic) -> np.ndarray:
-    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d."""
+def ridge_operator(atoms: np.ndarray, quadratic: Quadratic, held: np.ndarray | None = None) -> np.ndarray:
+    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d.
+
+    ``held`` is that side's product of the atoms in double precision, where someone has it.
+    """
     n, d = atoms.shape
     ridge, double = quadratic.ridge / quadratic.gram, atoms.astype(np.float64, copy=False)
-    side = double.T @ double if d < n else double @ double.T
+    if held is not None:
+        side = held.copy()
+    else:
+        side = double.T @ double if d < n else double @ double.T
     side[np.diag_indices_from(side)] += ridge
     solve = psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
