@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ACRClassifier": "ancr.classifiers",
     "ANCRClassifier": "ancr.classifiers",
+    "ANCRClassifierCV": "ancr.model_selection",
     "CCRCClassifier": "ancr.classifiers",
     "CRCClassifier": "ancr.classifiers",
     "CROCClassifier": "ancr.classifiers",
@@ -20,6 +21,7 @@ _HOMES = {
     "NSCClassifier": "ancr.classifiers",
     "ProCRCClassifier": "ancr.classifiers",
     "RepresentationClassifier": "ancr.classifiers",
+    "RepresentationClassifierCV": "ancr.model_selection",
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "Dictionary": "ancr.dictionary",

@@ -105,10 +105,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         vars(self).pop("_prepare_later", None)
         return learned["solver_"]
 
-    def _learn(self, dictionary):
+    def _learn(self, dictionary, prepare=None):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
-        learned = self._prepare(dictionary)
+        learned = (prepare or self._prepare)(dictionary)
         # Nothing is assigned before everything is there: a fit that fails leaves the last one standing.
         self.dictionary_, self.classes_ = dictionary, dictionary.classes
         for name, value in learned.items():

@@ -128,6 +128,11 @@ class RelaxedSolution(Solution):
         return self.inner.violation
 
     @property
+    def sorted_members(self) -> sparse.csr_array:
+        """The point z of the set that each code is nearest to."""
+        return self.inner.sorted_codes
+
+    @property
     def members(self) -> sparse.csr_array:
-        """The point z of the set that each code is nearest to, columns in the order given."""
-        return self.problem.dictionary.in_given_order(self.inner.sorted_codes)
+        """The same, columns in the order given."""
+        return self.problem.dictionary.in_given_order(self.sorted_members)

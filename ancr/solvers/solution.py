@@ -77,6 +77,11 @@ class Solution:
         """One code a row, columns in the order of the atoms given; CSR where the set makes codes sparse."""
         return self.problem.dictionary.in_given_order(self.sorted_codes)
 
+    @property
+    def sorted_members(self) -> Any:
+        """The points of the set that the codes are near: the codes themselves, without a relaxation."""
+        return self.sorted_codes
+
     def _by_block(self, function: Callable[[np.ndarray, Any], np.ndarray]) -> np.ndarray:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8
         parts = map_blocks(

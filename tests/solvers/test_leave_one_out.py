@@ -65,8 +65,10 @@ def test_equals_solving_over_the_others(case, quadratic, constraint, relaxation)
         assert c[i, i] == z[i, i] == 0
         if problem.quadratic.ridge:
             np.testing.assert_allclose(c[i, others], _dense(alone.codes)[0], atol=1e-9)
-        # Codes need not be unique without a ridge, but what they represent is, and what it costs.
-        np.testing.assert_allclose(c[i] @ dictionary.atoms, _dense(alone.codes)[0] @ dictionary.atoms[others], atol=1e-6)
+        # Codes need not be unique without a ridge, but what they represent is.
+        np.testing.assert_allclose(
+            c[i] @ dictionary.atoms, _dense(alone.codes)[0] @ dictionary.atoms[others], atol=1e-6
+        )
 
 
 def test_a_path_of_problems_is_warm_and_changes_nothing():

@@ -1,0 +1,555 @@
+"""Settings chosen on the training set alone, by leave-one-out or in folds."""
+
+from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplitter
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.preprocessing import normalize as unit_rows
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ancr._parallel import blas_threads_for
+from ancr.calibration import Trust, concentration, fit_temperature
+from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.dictionary import Dictionary
+from ancr.quadratics import QUADRATICS
+from ancr.rules import RULES
+from ancr.sets import SETS
+from ancr.solvers import Problem, Relaxed, finite, make_solver, solve_blocks
+from ancr.solvers.exact import GRAM_BUDGET
+from ancr.solvers.leave_one_out import LeaveOneOut
+from ancr.solvers.relaxed import shift
+from ancr.whitening import Spectrum
+
+# Codes that only have to decide a class need not be exact to the last digit.
+_TOL = 1e-4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting of everything but the rule, which costs no solve of its own."""
+
+    quadratic: str
+    constraint: str
+    gamma: float
+    alpha: float
+    relaxation: float | None
+
+    def problem(self, dictionary):
+        """The problem over a dictionary."""
+        quadratic = QUADRATICS[self.quadratic](self.alpha, self.gamma, dictionary.n_classes)
+        return Problem(dictionary, quadratic, SETS[self.constraint], self.relaxation)
+
+
+@dataclass
+class Outcome:
+    """Decision values of every training sample, coded without itself, under one candidate and rule."""
+
+    candidate: Candidate
+    rule: str
+    decisions: np.ndarray
+    concentrations: np.ndarray
+    atoms_used: float
+    labels: np.ndarray
+    right: np.ndarray = field(init=False)
+    losses: np.ndarray = field(init=False)
+    temperature: float = field(init=False)
+
+    def __post_init__(self):
+        self.right = self.decisions.argmax(axis=1) == self.labels
+        self.temperature, self.losses = fit_temperature(self.decisions, self.labels)
+
+    def score(self, scoring):
+        """Score of every sample, larger is better."""
+        return self.right.astype(float) if scoring == "accuracy" else -self.losses
+
+    @property
+    def settings(self):
+        """What a `RepresentationClassifier` needs to be like this."""
+        return {**asdict(self.candidate), "rule": self.rule}
+
+
+def candidates(quadratics, constraints, gammas, alphas, relaxations):
+    """Every combination that means something, in the order in which warm starts help most.
+
+    A relaxation needs an inequality to bend and a quadratic without class terms; least squares has no α.
+    """
+    found = {}
+    for quadratic in quadratics:
+        for constraint in constraints:
+            bends = constraint in Relaxed.accepts and quadratic in ("ridge", "least_squares")
+            path = sorted({finite(value) or np.inf for value in relaxations}, reverse=True) if bends else [np.inf]
+            for gamma in gammas if quadratic in ("probabilistic", "competitive") else gammas[:1]:
+                for alpha in [0.0] if quadratic == "least_squares" else sorted(alphas):
+                    for relaxation in path:
+                        one = Candidate(quadratic, constraint, gamma, alpha, finite(relaxation))
+                        found[one] = None
+    return list(found)
+
+
+def leave_one_out(dictionary, candidates, rules, code):
+    """Outcomes of all candidates with every sample coded over all others; rows as the dictionary sorts them.
+
+    In single precision, which decides the same classes in half the time.
+    """
+    single = replace(dictionary, atoms=dictionary.atoms.astype(np.float32))
+    loo = LeaveOneOut(single, tol=_TOL)
+    for candidate in candidates:
+
+        def decide(rows, c, z):
+            codes, queries, linear = (z if code == "z" else c), single.atoms[rows], single.gram[rows]
+            values = [RULES[rule](single, queries, codes, linear=linear) for rule in rules]
+            return *values, concentration(z, single.bounds), z.nnz if hasattr(z, "nnz") else z.size
+
+        *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
+        for rule, parts in zip(rules, decisions, strict=True):
+            yield Outcome(
+                candidate,
+                rule,
+                np.concatenate(parts).astype(float),
+                np.concatenate(concentrations),
+                sum(used) / single.n_atoms,
+                single.labels,
+            )
+
+
+def in_folds(X, y, classes, folds, candidates, rules, code, normalize):
+    """Outcomes of all candidates on the test parts of folds, each over the training part; rows as the folds list them.
+
+    One Gram matrix and one eigendecomposition a fold serve all candidates.
+    """
+    parts = [
+        _one_fold(X[train], y[train], X[test], classes, candidates, rules, code, normalize) for train, test in folds
+    ]
+    labels = np.searchsorted(classes, np.concatenate([y[test] for _, test in folds]))
+    counts = np.array([len(test) for _, test in folds])
+    for number, candidate in enumerate(candidates):
+        *decisions, concentrations, used = zip(*(part[number] for part in parts), strict=True)
+        for rule, values in zip(rules, decisions, strict=True):
+            values = np.concatenate(values).astype(float)
+            yield Outcome(
+                candidate, rule, values, np.concatenate(concentrations), np.average(used, weights=counts), labels
+            )
+
+
+def _one_fold(X, y, queries, classes, candidates, rules, code, normalize):
+    """Decision values for every rule, concentrations and atoms used, of every candidate."""
+    dictionary = Dictionary.build(X, y, normalize=normalize, classes=classes)
+    queries = unit_rows(queries) if normalize else queries
+    queries = queries.astype(dictionary.dtype, order="C", copy=False)
+    empty = np.diff(dictionary.bounds) == 0
+    spectrum = Spectrum(dictionary) if any(one.relaxation is not None for one in candidates) else None
+
+    def decide(rows, solution):
+        codes, z = solution.sorted_codes, solution.sorted_members
+        values = [RULES[rule](dictionary, rows, codes) for rule in rules]
+        for decisions in values:  # a class that the fold left out comes last
+            decisions[:, empty] = decisions.min(axis=1, keepdims=True)
+        return *values, concentration(z, dictionary.bounds), z.nnz if hasattr(z, "nnz") else z.size
+
+    results = []
+    for candidate in candidates:
+        problem = candidate.problem(dictionary)
+        if candidate.relaxation is None:
+            solver = make_solver("exact", problem, tol=_TOL)
+        else:
+            solver = Relaxed(problem, tol=_TOL, code=code, whitening=spectrum.at(shift(problem)))
+        *values, concentrations, used = zip(*solve_blocks(solver, queries, decide), strict=True)
+        decisions = [np.concatenate(part) for part in values]
+        results.append((*decisions, np.concatenate(concentrations), sum(used) / len(queries)))
+    return results
+
+
+def choose(outcomes, scoring, one_standard_error):
+    """Number of the best outcome; with the one-standard-error rule, of the sparsest that is not clearly worse."""
+    scores = [outcome.score(scoring) for outcome in outcomes]
+    means = np.array([score.mean() for score in scores])
+    best = int(np.argmax(means))
+    if not one_standard_error:
+        return best
+    error = scores[best].std(ddof=1) / np.sqrt(len(scores[best]))
+    close = np.flatnonzero(means >= means[best] - error)
+    return int(min(close, key=lambda number: (outcomes[number].atoms_used, -means[number])))
+
+
+class RepresentationClassifierCV(BaseRepresentationClassifier):
+    """`RepresentationClassifier` with its settings chosen on the training set.
+
+    Every combination of quadratic, set, γ, λ, relaxation and rule is scored on training samples that are coded
+    without themselves: over all others (leave-one-out, the default, which needs no refit), or over the training part
+    of folds. The same decision values calibrate `predict_proba` and the reject option.
+
+    What cross-validation cannot see: a shift between training and test data. Where samples come in groups that the
+    queries will not share (the same session, the same patient), give ``groups`` to `fit` and a splitter that keeps
+    groups together.
+
+    Parameters
+    ----------
+    quadratics : sequence of str, default=("ridge",)
+        As ``quadratic`` of `RepresentationClassifier`.
+    constraints : sequence of str, default=("free", "simplex")
+        As ``constraint``.
+    alphas : sequence of float
+        Values of λ.
+    gammas : sequence of float, default=(1e-3,)
+        Values of γ for the quadratics with class terms.
+    relaxations : sequence of float or None
+        Values of the relaxation of the non-negative and simplex sets; None is the hard constraint.
+    rules : sequence of str, default=("res",)
+        As ``rule``.
+    code : {"c", "z"} or None, default=None
+        Which code of a relaxed problem to classify with; None means c.
+    cv : None, int, splitter or iterable, default=None
+        None: leave-one-out, or five stratified folds for more samples than a Gram matrix of 1 GiB holds. Else as
+        in scikit-learn.
+    scoring : {"log_loss", "accuracy"}, default="log_loss"
+        What to choose by. Log loss (at the best temperature of each setting) tells settings apart that get the same
+        samples right.
+    one_standard_error : bool, default=False
+        Take the setting with the sparsest codes among those within one standard error of the best.
+    precision : float, default=0.99
+        Share of accepted answers that should be right, for ``predict(X, reject=True)``.
+    reject_label : object or None, default=None
+        What ``predict(X, reject=True)`` returns in place of a label; None means −1 for numbers and ``"rejected"`` for
+        strings.
+    tol : float or None, default=None
+        Relative gap of the final solver.
+    normalize : bool, default=True
+        Scale training samples and queries to unit ℓ2 norm.
+
+    Attributes
+    ----------
+    alpha_, relaxation_, rule_, quadratic_, constraint_, gamma_ : float, None or str
+        The settings chosen.
+    best_params_ : dict
+        The same, as parameters of a `RepresentationClassifier`.
+    best_score_ : float
+        Accuracy of the chosen setting on samples coded without themselves.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    cv_results_ : dict of arrays
+        One entry a setting: ``params``, every parameter as ``param_…``, ``mean_test_score`` (by ``scoring``, larger is
+        better) with ``standard_error`` and ``rank_test_score``, ``accuracy``, ``log_loss``, ``temperature`` and
+        ``atoms_used`` (a code, on average).
+    temperature_ : float
+        Divides the decision values in `predict_proba`, so that the log loss is least.
+    trust_ : Trust
+        What `confidence` and the reject option learned: ``trust_.threshold`` and ``trust_.coverage``.
+    classes_, dictionary_, solver_, n_features_in_, feature_names_in_
+        As for `RepresentationClassifier`.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "quadratics": ["array-like"],
+        "constraints": ["array-like"],
+        "alphas": ["array-like"],
+        "gammas": ["array-like"],
+        "relaxations": ["array-like"],
+        "rules": ["array-like"],
+        "code": [StrOptions({"c", "z"}), None],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions({"log_loss", "accuracy"})],
+        "one_standard_error": ["boolean"],
+        "precision": [Interval(Real, 0, 1, closed="right")],
+        "reject_label": [Integral, Real, str, None],
+        "tol": [Interval(Real, 0, None, closed="neither"), None],
+        "normalize": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        quadratics=("ridge",),
+        constraints=("free", "simplex"),
+        alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        gammas=(1e-3,),
+        relaxations=(0.1, 1.0, 10.0, None),
+        rules=("res",),
+        code=None,
+        cv=None,
+        scoring="log_loss",
+        one_standard_error=False,
+        precision=0.99,
+        reject_label=None,
+        tol=None,
+        normalize=True,
+    ):
+        self.quadratics = quadratics
+        self.constraints = constraints
+        self.alphas = alphas
+        self.gammas = gammas
+        self.relaxations = relaxations
+        self.rules = rules
+        self.code = code
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.precision = precision
+        self.reject_label = reject_label
+        self.tol = tol
+        self.normalize = normalize
+
+    def fit(self, X, y, groups=None):
+        """Choose the settings, then build the dictionary of all samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups : array-like of shape (n_samples,) or None
+            Groups for a splitter that keeps them together.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        grid = self._candidates()
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        indexable(X, y, groups)
+        self._check_reject_label(y)
+
+        def prepare(dictionary):
+            outcomes = list(self._outcomes(dictionary, X, y, groups, grid))
+            return self._learned(dictionary, outcomes)
+
+        return self._learn(Dictionary.build(X, y, normalize=self.normalize), prepare)
+
+    @property
+    def partial_fit(self):
+        """Not there: more samples may want other settings. Grow a `RepresentationClassifier(**best_params_)`."""
+        raise AttributeError("partial_fit: fit chooses the settings; grow RepresentationClassifier(**best_params_)")
+
+    def _candidates(self):
+        """The grid, with every entry checked as the classifier would."""
+        lists = {
+            "quadratics": ("quadratic", self.quadratics),
+            "constraints": ("constraint", self.constraints),
+            "gammas": ("gamma", self.gammas),
+            "alphas": ("alpha", self.alphas),
+            "relaxations": ("relaxation", self.relaxations),
+            "rules": ("rule", self.rules),
+        }
+        for name, (single, values) in lists.items():
+            allowed = BaseRepresentationClassifier._parameter_constraints[single]
+            if not len(values):
+                raise ValueError(f"{name} must hold at least one value")
+            for value in values:
+                _check_entry(name, value, allowed)
+        grid = candidates(self.quadratics, self.constraints, self.gammas, self.alphas, self.relaxations)
+        for one in grid:
+            if (one.quadratic, one.constraint) == ("l1", "affine"):
+                raise ValueError("quadratics with 'l1' go with constraints in ['free', 'nonnegative', 'simplex']")
+        return grid
+
+    def _outcomes(self, dictionary, X, y, groups, grid):
+        n = dictionary.n_atoms
+        one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
+        if one_out and 4 * n**2 <= GRAM_BUDGET and dictionary.n_classes > 1:
+            with blas_threads_for(2 * n**2 * dictionary.n_features):
+                return list(leave_one_out(dictionary, grid, self.rules, self.code))
+        splitter = StratifiedKFold(5, shuffle=True, random_state=0) if self.cv is None else self.cv
+        folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
+        return in_folds(X, y, dictionary.classes, folds, grid, self.rules, self.code, self.normalize)
+
+    def _learned(self, dictionary, outcomes):
+        index = choose(outcomes, self.scoring, self.one_standard_error)
+        best = outcomes[index]
+        problem = best.candidate.problem(dictionary)
+        return {
+            "solver_": make_solver("exact", problem, tol=self.tol, code=self.code),
+            "best_index_": index,
+            "best_params_": {**best.settings, "code": self.code, "normalize": self.normalize},
+            "best_score_": float(best.right.mean()),
+            "cv_results_": _table(outcomes, self.scoring),
+            "temperature_": best.temperature,
+            "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
+            **{f"{name}_": value for name, value in best.settings.items()},
+        }
+
+    def _check_reject_label(self, y):
+        if self.reject_label is None:
+            missing = "rejected" if y.dtype.kind in "OUS" else -1
+        else:
+            missing = self.reject_label
+        if np.isin(missing, y):
+            raise ValueError(f"reject_label must not be one of the labels in y; {missing!r} is, choose another")
+        self._reject_label = missing
+
+    def _decide(self, queries, codes):
+        return RULES[self.rule_](self.dictionary_, queries, codes)
+
+    def predict(self, X, reject=False):
+        """Label of the class that represents each query best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+        reject : bool, default=False
+            Leave out answers whose `confidence` is below what ``precision`` asked for in the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            With ``reject`` some are ``reject_label``.
+        """
+        if not reject:
+            return super().predict(X)
+        decisions, concentrations = self._judged(X)
+        labels = self.classes_[np.argmax(decisions, axis=1)]
+        sure = self.trust_.confidence(decisions, concentrations) >= self.trust_.threshold
+        if labels.dtype.kind in "US":  # a fixed width would cut the word off
+            labels = labels.astype(object)
+        elif labels.dtype.kind in "ub":
+            labels = labels.astype(int)
+        return np.where(sure, labels, self._reject_label)
+
+    def confidence(self, X):
+        """Probability that `predict` is right, from the margin of the decision values and the code's concentration.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        return self.trust_.confidence(*self._judged(X))
+
+    def _judged(self, X):
+        """Decision values, and the concentration of every code."""
+        bounds = self.dictionary_.bounds
+        parts = self._map_solutions(
+            X,
+            lambda queries, solution: (
+                self._decide(queries, solution.sorted_codes),
+                concentration(solution.sorted_members, bounds),
+            ),
+        )
+        decisions, concentrations = zip(*parts, strict=True)
+        return np.concatenate(decisions), np.concatenate(concentrations)
+
+    def predict_proba(self, X):
+        """Softmax of the decision values over the temperature learned from samples coded without themselves.
+
+        Calibrated as far as queries are like the training samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+        """
+        decisions = self._decisions(X)
+        return softmax(decisions / self.temperature_, axis=1)
+
+    def __sklearn_tags__(self):
+        tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
+        tags.classifier_tags.poor_score = not {"affine", "simplex"} & set(self.constraints)
+        return tags
+
+
+class ANCRClassifierCV(RepresentationClassifierCV):
+    """ANCR with λ and the relaxation chosen on the training set: the recommended first call.
+
+        c = argmin ‖y − Xc‖² + λ‖c‖² + γ/2·dist²(c, simplex)
+
+    From CRC (γ → 0) to ANCR (γ = ∞, here None), whichever represents the training samples best when each is coded
+    without itself. See `RepresentationClassifierCV` for what is chosen and how, and for the attributes.
+
+    Parameters
+    ----------
+    alphas : sequence of float
+        Values of λ.
+    relaxations : sequence of float or None
+        Values of γ; None is the hard constraint.
+    rules, code, cv, scoring, one_standard_error, precision, reject_label, tol, normalize
+        See `RepresentationClassifierCV`.
+
+    References
+    ----------
+    H. Yin, X. Wu, Z. Feng, J. Kittler: Affine non-negative collaborative representation based pattern
+    classification, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifierCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ANCRClassifierCV().fit(X[:400], y[:400])
+    >>> clf.predict(X[400:403])
+    array([4, 6, 3])
+    >>> bool(clf.best_score_ > 0.9)
+    True
+    """
+
+    quadratics, constraints, gammas = ("ridge",), ("simplex",), (0.0,)
+
+    def __init__(
+        self,
+        *,
+        alphas=(1e-4, 3e-4, 1e-3, 1e-2, 1e-1),
+        relaxations=(0.1, 1.0, 3.0, 10.0, 100.0, None),
+        rules=("res",),
+        code=None,
+        cv=None,
+        scoring="log_loss",
+        one_standard_error=False,
+        precision=0.99,
+        reject_label=None,
+        tol=None,
+        normalize=True,
+    ):
+        self.alphas = alphas
+        self.relaxations = relaxations
+        self.rules = rules
+        self.code = code
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.precision = precision
+        self.reject_label = reject_label
+        self.tol = tol
+        self.normalize = normalize
+
+
+def _check_entry(name, value, allowed):
+    from sklearn.utils._param_validation import make_constraint
+
+    allowed = [make_constraint(constraint) for constraint in allowed]
+    if not any(constraint.is_satisfied_by(value) for constraint in allowed):
+        raise ValueError(f"every value of {name} must be {' or '.join(map(str, allowed))}, got {value!r}")
+
+
+def _table(outcomes, scoring):
+    """``cv_results_``."""
+    scores = [outcome.score(scoring) for outcome in outcomes]
+    means = np.array([score.mean() for score in scores])
+    table = {
+        "params": [outcome.settings for outcome in outcomes],
+        "mean_test_score": means,
+        "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),
+        "rank_test_score": np.argsort(np.argsort(-means, kind="stable"), kind="stable") + 1,
+        "accuracy": np.array([outcome.right.mean() for outcome in outcomes]),
+        "log_loss": np.array([outcome.losses.mean() for outcome in outcomes]),
+        "temperature": np.array([outcome.temperature for outcome in outcomes]),
+        "atoms_used": np.array([outcome.atoms_used for outcome in outcomes]),
+    }
+    for name in outcomes[0].settings:
+        table[f"param_{name}"] = np.array([outcome.settings[name] for outcome in outcomes], dtype=object)
+    return table
