@@ -65,13 +65,14 @@ def concentration(codes, bounds):
 
 def class_weights(codes, bounds):
     """‖c_i‖₁ of every class: (n_queries, n_classes)."""
-    sizes = np.diff(bounds)
-    shape = (len(sizes), sizes.sum())
-    member = sparse.csc_array(
-        (np.ones(shape[1]), np.repeat(np.arange(shape[0]), sizes), np.arange(shape[1] + 1)), shape
-    )
-    weights = abs(codes) @ member.T.tocsr()
-    return weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    n_rows, n_classes = codes.shape[0], len(bounds) - 1
+    labels = np.repeat(np.arange(n_classes), np.diff(bounds))
+    if sparse.issparse(codes):
+        rows = np.repeat(np.arange(n_rows), np.diff(codes.indptr))
+        cells, weights = rows * n_classes + labels[codes.indices], np.abs(codes.data)
+    else:
+        cells, weights = np.add.outer(np.arange(n_rows) * n_classes, labels).ravel(), np.abs(codes).ravel()
+    return np.bincount(cells, weights, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
 
 
 @dataclass(frozen=True)

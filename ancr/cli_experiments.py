@@ -33,7 +33,9 @@ _NAMES = ("digits", "ar", "usps", "stanford40", "cub", "aircraft", "cars")
 @click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[DATASET]...")
 @click.option("--draws", type=click.IntRange(1), help="Random draws of the training set. Default: the paper's number.")
 @click.option("--features", help="Stored features of the large sets. Default: efficientnet_lite0.")
-@click.option("--protocol", "protocols", multiple=True, help="paper or exact; may be repeated. Default: all.")
+@click.option(
+    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper, exact."
+)
 @_METHODS
 @_JOBS
 @_FIGURES
@@ -170,11 +172,11 @@ def _found(data_home: Path | None) -> list[Any]:
 
 
 def _chosen_protocols(protocols: tuple[str, ...]) -> tuple[str, ...]:
-    from ancr.experiments.methods import PROTOCOLS
+    from ancr.experiments.methods import KNOWN_PROTOCOLS, PROTOCOLS
 
-    unknown = [name for name in protocols if name not in PROTOCOLS]
+    unknown = [name for name in protocols if name not in KNOWN_PROTOCOLS]
     if unknown:
-        raise ValueError(f"--protocol {unknown[0]!r} is unknown; there are {', '.join(PROTOCOLS)}")
+        raise ValueError(f"--protocol {unknown[0]!r} is unknown; there are {', '.join(KNOWN_PROTOCOLS)}")
     return protocols or tuple(PROTOCOLS)
 
 

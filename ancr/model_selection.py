@@ -503,8 +503,8 @@ class ANCRClassifierCV(RepresentationClassifierCV):
     def __init__(
         self,
         *,
-        alphas=(1e-4, 3e-4, 1e-3, 1e-2, 1e-1),
-        relaxations=(0.1, 1.0, 3.0, 10.0, 100.0, None),
+        alphas=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+        relaxations=(0.1, 0.3, 1.0, 10.0, 100.0, None),
         rules=("res",),
         code=None,
         cv=None,

@@ -17,6 +17,8 @@ class Cell:
     ----------
     params : dict
         Parameters of the classifier.
+    chosen : dict
+        Parameters that the classifier chose itself, on the training set.
     before : str
         What the samples went through before it; empty where nothing.
     certified : float or None
@@ -42,6 +44,7 @@ class Cell:
     predict_s: float
     n_train: int = 0
     before: str = ""
+    chosen: dict = field(default_factory=dict, hash=False)
     certified: float | None = None
     versions: dict = field(default_factory=dict, hash=False)
     platform: str = ""

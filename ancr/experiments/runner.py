@@ -69,6 +69,7 @@ class Plan:
             predict_s=done - fitted,
             n_train=len(split.y),
             before=preparation(classifier),
+            chosen=dict(getattr(classifier, "best_params_", {})),
             certified=witness.share(),
             versions=versions(),
             platform=platform.platform(),

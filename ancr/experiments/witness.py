@@ -24,7 +24,7 @@ class Witness:
     def solve(self, queries, **options):
         """Solve, and keep the solution."""
         solution = self._solver.solve(queries, **options)
-        if sparse.issparse(solution.sorted_codes):
+        if sparse.issparse(solution.sorted_members):
             self._solutions.append(solution)
         elif self._solver.problem.constraint.name in ("nonnegative", "simplex"):
             self._infeasible += len(queries)

@@ -149,8 +149,11 @@ class _Run:
 
     def make_room(self, room: int) -> None:
         """Let supports grow to ``room`` atoms."""
-        more = ((0, 0), (0, room - self.support.shape[1]))
-        self.support, self.code = np.pad(self.support, more), np.pad(self.code, more)
+        rows, known = self.support.shape
+        if room > known:
+            support, code = np.zeros((rows, room), np.int64), np.zeros((rows, room))
+            support[:, :known], code[:, :known] = self.support, self.code
+            self.support, self.code = support, code
 
     def with_matrix(self, todo: np.ndarray) -> None:
         """Take every query to the end, pricing through rows of H."""

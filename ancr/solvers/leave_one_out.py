@@ -115,7 +115,7 @@ class LeaveOneOut:
         return block
 
     def _constrained(self, problem: Problem) -> Block:
-        """Blocks of an inequality set, begun with the supports at the last λ of the same γ, else of the last problem."""
+        """Blocks of an inequality set, begun with the supports at the last λ of this γ, else of the last problem."""
         if problem.relaxation is None:
             inner, leverage = problem, np.zeros(problem.dictionary.n_atoms)
             gram = problem.dictionary.gram
