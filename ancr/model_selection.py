@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr._parallel import blas_threads_for
 from ancr.calibration import Trust, concentration, fit_temperature
@@ -316,7 +316,6 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         indexable(X, y, groups)
-        self._check_reject_label(y)
 
         def prepare(dictionary):
             outcomes = list(self._outcomes(dictionary, X, y, groups, grid))
@@ -376,14 +375,14 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             **{f"{name}_": value for name, value in best.settings.items()},
         }
 
-    def _check_reject_label(self, y):
-        if self.reject_label is None:
-            missing = "rejected" if y.dtype.kind in "OUS" else -1
-        else:
-            missing = self.reject_label
-        if np.isin(missing, y):
-            raise ValueError(f"reject_label must not be one of the labels in y; {missing!r} is, choose another")
-        self._reject_label = missing
+    def _missing_label(self):
+        """What stands for no answer."""
+        missing = self.reject_label
+        if missing is None:
+            missing = "rejected" if self.classes_.dtype.kind in "OUS" else -1
+        if np.isin(missing, self.classes_):
+            raise ValueError(f"reject_label must not be one of the classes; {missing!r} is, choose another")
+        return missing
 
     def _decide(self, queries, codes):
         return RULES[self.rule_](self.dictionary_, queries, codes)
@@ -405,6 +404,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """
         if not reject:
             return super().predict(X)
+        check_is_fitted(self)
+        missing = self._missing_label()
         decisions, concentrations = self._judged(X)
         labels = self.classes_[np.argmax(decisions, axis=1)]
         sure = self.trust_.confidence(decisions, concentrations) >= self.trust_.threshold
@@ -412,7 +413,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             labels = labels.astype(object)
         elif labels.dtype.kind in "ub":
             labels = labels.astype(int)
-        return np.where(sure, labels, self._reject_label)
+        return np.where(sure, labels, missing)
 
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.

@@ -36,8 +36,8 @@ Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest r
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
-# ``row`` is where a row of H is read to. ``banned[0]`` is an atom that this query must not use, −1 for none, and ``tilt[0]`` = τ adds τ·bbᵀ to its H: what
-# leaving one sample out makes of the relaxed problem.
+# ``row`` is where a row of H is read to. ``banned[0]`` is an atom that this query must not use, −1 for none, and
+# ``tilt[0]`` = τ adds τ·bbᵀ to its H: what leaving one sample out makes of the relaxed problem.
 Desk = namedtuple(
     "Desk",
     "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch row "
