@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from ancr._arrays import check_rows, is_foreign, is_single, leaves, like, namespace, to_numpy
 
 
 @dataclass(frozen=True)
@@ -13,16 +14,17 @@ class Dictionary:
     """Atoms, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
 
     Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
-    slice and never a copy; ``order`` leads back to the order given by the user.
+    slice and never a copy; ``order`` leads back to the order given by the user. What has an entry for every feature
+    or every pair of atoms is of the library and on the device of the samples given; positions are NumPy's.
 
     Attributes
     ----------
-    atoms : ndarray of shape (n_atoms, n_features)
+    atoms : array of shape (n_atoms, n_features)
         The columns of the paper's X, as rows, float32 or float64.
     order : ndarray of shape (n_atoms,)
         ``atoms[i]`` is the user's sample ``order[i]``.
-    classes : ndarray of shape (n_classes,)
-        Sorted labels.
+    classes : array of shape (n_classes,)
+        Sorted labels, of the library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
     """
@@ -51,15 +53,20 @@ class Dictionary:
         -------
         Dictionary
         """
-        samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
-        labels = np.zeros(len(samples), int) if labels is None else column_or_1d(labels)
-        check_consistent_length(samples, labels)
+        if is_foreign(samples):
+            samples = check_rows(samples, name)
+        else:
+            samples = check_array(samples, dtype=[np.float64, np.float32], input_name=name)
+        given = np.zeros(samples.shape[0], int) if labels is None else labels
+        labels = column_or_1d(to_numpy(given))
+        check_consistent_length(labels, range(samples.shape[0]))
         classes, codes = np.unique(labels, return_inverse=True)
         order = np.argsort(codes, kind="stable")
-        atoms = np.ascontiguousarray(samples[order])
+        atoms = namespace(samples).take(samples, like(order, samples), axis=0)
         if normalize:
-            atoms = unit_rows(atoms, copy=False)
+            atoms = leaves(atoms).unit_rows(atoms, copy=False)
         bounds = np.searchsorted(codes[order], np.arange(len(classes) + 1))
+        classes = like(classes, given)
         return cls(atoms, order, classes, bounds)
 
     @property
@@ -75,12 +82,32 @@ class Dictionary:
     @property
     def n_classes(self):
         """Number of classes, the paper's K."""
-        return len(self.classes)
+        return self.classes.shape[0]
 
     @property
     def dtype(self):
         """float32 or float64."""
         return self.atoms.dtype
+
+    @property
+    def is_single(self):
+        """Whether the atoms are in single precision."""
+        return is_single(self.dtype)
+
+    @property
+    def itemsize(self):
+        """Bytes of a number."""
+        return 4 if self.is_single else 8
+
+    @property
+    def xp(self):
+        """Namespace of the atoms."""
+        return namespace(self.atoms)
+
+    @property
+    def leaves(self):
+        """Numeric leaves for arrays of the atoms' kind."""
+        return leaves(self.atoms)
 
     @cached_property
     def blocks(self):
@@ -95,6 +122,8 @@ class Dictionary:
     @cached_property
     def gram(self):
         """XᵀX, computed when first asked for and kept."""
+        if is_foreign(self.atoms):
+            return self.atoms @ self.atoms.T
         gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
         # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
         for start in range(0, self.n_atoms, 2048):
@@ -106,7 +135,13 @@ class Dictionary:
     @cached_property
     def block_grams(self):
         """X_iᵀX_i of every class."""
-        return [self.atoms[block] @ self.atoms[block].T for block in self.blocks]
+        return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
+
+    @cached_property
+    def indicator(self):
+        """1 where an atom (row) is of a class (column), in the atoms' library."""
+        own = np.eye(self.n_classes)[self.labels]
+        return self.xp.astype(like(own, self.atoms), self.dtype)
 
     @cached_property
     def flat_block_grams(self):
@@ -119,6 +154,8 @@ class Dictionary:
         """Codes over the sorted atoms, dense or CSR, with their columns in the user's order."""
         if np.array_equal(self.order, np.arange(self.n_atoms)):
             return codes
+        if is_foreign(codes):
+            return self.xp.take(codes, like(self.position, codes), axis=1)
         return codes[:, self.position]
 
     @cached_property

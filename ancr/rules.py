@@ -14,10 +14,8 @@ or by the largest
 import numpy as np
 from scipy import sparse
 
+from ancr._arrays import leaves, namespace, to_numpy
 from ancr._parallel import read_only
-
-# A squared norm below this is zero; it keeps 0/0 and x/0 finite.
-_NO_CODE = {np.dtype(kind): np.finfo(kind).eps ** 2 for kind in (np.float32, np.float64)}
 
 
 def residual_decision(dictionary, queries, codes):
@@ -33,8 +31,10 @@ def regularised_decision(dictionary, queries, codes):
 
 def log_ratio(norms, squares):
     """log(norms / squares), finite where either is zero."""
-    floor = _NO_CODE[squares.dtype]
-    return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
+    xp = namespace(squares)
+    # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
+    floor = float(xp.finfo(squares.dtype).eps) ** 2
+    return xp.log(xp.clip(norms, floor, None)) - xp.log(xp.clip(squares, floor, None))
 
 
 def probabilistic_decision(dictionary, queries, codes):
@@ -45,7 +45,7 @@ def probabilistic_decision(dictionary, queries, codes):
 def label_decision(dictionary, queries, codes):
     """Σ c_i: the weight that the code gives a class."""
     codes = codes.toarray() if sparse.issparse(codes) else codes
-    return np.add.reduceat(codes, dictionary.bounds[:-1], axis=1)
+    return leaves(codes).class_sums(dictionary, codes)
 
 
 RULES = {
@@ -58,16 +58,15 @@ RULES = {
 
 def class_residuals(dictionary, queries, codes):
     """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return np.sqrt(class_squares(dictionary, queries, codes)[0])
+    return namespace(queries).sqrt(class_squares(dictionary, queries, codes)[0])
 
 
 def class_squares(dictionary, targets, codes):
     """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way."""
     if sparse.issparse(codes):
         return _through_support(dictionary, targets, codes)
-    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        norms[:, k] = _row_dots(codes[:, block], codes[:, block])
+    xp, row_dots = namespace(codes), leaves(codes).row_dots
+    norms = xp.stack([row_dots(codes[:, block], codes[:, block]) for block in dictionary.blocks], axis=1)
     # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
     if (np.diff(dictionary.bounds) ** 2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
         return _through_class_grams(dictionary, targets, codes), norms
@@ -85,33 +84,29 @@ def _through_support(dictionary, targets, codes):
     return squares, norms
 
 
-def _row_dots(left, right):
-    return np.einsum("ij,ij->i", left, right)
+def _misfit_squares(dictionary, k, targets, codes):
+    """‖t − X_k c_k‖² from the d-vector of class k itself."""
+    block = dictionary.blocks[k]
+    misfit = targets - codes[:, block] @ dictionary.atoms[block, :]
+    return leaves(misfit).row_dots(misfit, misfit)
 
 
 def _through_class_vectors(dictionary, targets, codes):
-    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        misfit = targets - codes[:, block] @ dictionary.atoms[block]
-        squares[:, k] = _row_dots(misfit, misfit)
-    return squares
+    squares = [_misfit_squares(dictionary, k, targets, codes) for k in range(dictionary.n_classes)]
+    return namespace(targets).stack(squares, axis=1)
 
 
 def _through_class_grams(dictionary, targets, codes):
     """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
-    from ancr._kernels import class_quadratics
-
-    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
-    cross = np.empty_like(squares)
-    linear = targets @ dictionary.atoms.T
-    class_quadratics(codes, linear, *dictionary.flat_block_grams, dictionary.bounds, cross, squares)
-    squares += _row_dots(targets, targets)[:, None]
-    spread = squares.copy()
-    squares -= 2.0 * cross
+    xp, own = namespace(targets), leaves(targets)
+    cross, squares = own.class_quadratics(dictionary, codes, targets @ dictionary.atoms.T)
+    spread = squares + own.row_dots(targets, targets)[:, None]
+    squares = spread - 2.0 * cross
     # Below this share of what was added up, too few digits are left to take a square root of.
-    cancelled = squares < np.finfo(squares.dtype).eps ** 0.375 * spread
-    for k in np.flatnonzero(cancelled.any(axis=0)):
-        rows, block = np.flatnonzero(cancelled[:, k]), dictionary.blocks[k]
-        misfit = targets[rows] - codes[rows, block] @ dictionary.atoms[block]
-        squares[rows, k] = _row_dots(misfit, misfit)
+    cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
+    for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
+        mask, column = cancelled[:, k], squares[:, k]
+        (rows,) = xp.nonzero(mask)
+        column[mask] = _misfit_squares(dictionary, k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
+        squares[:, k] = column
     return squares

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from ancr._parallel import map_blocks
+from ancr._arrays import check_rows, check_same_kind, is_foreign, namespace
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
@@ -96,13 +96,14 @@ def solve_blocks(
     unmet = []
 
     def work(block: slice) -> Any:
-        solution = solver.solve(queries[block], **options)
-        unmet.append(int(np.count_nonzero(~solution.converged)))
-        return then(queries[block], solution)
+        solution = solver.solve(queries[block, :], **options)
+        unmet.append(int(namespace(queries).count_nonzero(~solution.converged)))
+        return then(queries[block, :], solution)
 
     # A solver holds about five such rows at once.
-    results = map_blocks(work, len(queries), 5 * solver.problem.dictionary.n_atoms * queries.itemsize)
-    if message := solver.warning(sum(unmet), len(queries)):
+    dictionary = solver.problem.dictionary
+    results = dictionary.leaves.map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize)
+    if message := solver.warning(sum(unmet), queries.shape[0]):
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return results
 
@@ -128,7 +129,8 @@ def solve(
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features)
-        Rows are atoms, used as given: nothing is rescaled.
+        Rows are atoms, used as given: nothing is rescaled. Arrays of other libraries are computed on where they live,
+        and the solution's are of the same kind.
     queries : array-like of shape (n_queries, n_features)
         Rows are queries, used as given.
     alpha : float, default=1e-3
@@ -176,7 +178,11 @@ def solve(
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
     if labels is None and quadratic in ("subspace", "probabilistic", "competitive"):
         raise ValueError(f"quadratic={quadratic!r} has terms of the classes: labels must say the class of every atom")
-    queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
+    check_same_kind(queries, dictionary.atoms, "queries")
+    if is_foreign(queries):
+        queries = check_rows(queries, "queries", dictionary.dtype)
+    else:
+        queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
         raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
     problem = Problem(dictionary, QUADRATICS[quadratic](alpha, gamma, dictionary.n_classes), SETS[constraint])
