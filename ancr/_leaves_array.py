@@ -5,9 +5,10 @@ Same names as `ancr._leaves_numpy`. Everything runs on all rows at once, which i
 
 from functools import partial
 
+import numpy as np
 from sklearn import get_config
 
-from ancr._arrays import device, namespace
+from ancr._arrays import device, like, namespace, to_numpy
 
 
 def map_rows(work, rows, row_bytes=0):
@@ -102,6 +103,35 @@ def class_quadratics(dictionary, codes, linear):
     pairs = zip(dictionary.blocks, dictionary.block_grams, strict=True)
     images = xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
     return class_sums(dictionary, codes * linear), class_sums(dictionary, codes * images)
+
+
+def largest(values, k):
+    """The k largest entries of every row and their columns, in any order."""
+    xp = namespace(values)
+    if hasattr(xp, "topk"):  # beyond the standard, and far quicker than a sort
+        return tuple(xp.topk(values, k, dim=1, sorted=False))
+    arrange = xp.argpartition if hasattr(xp, "argpartition") else xp.argsort
+    columns = (arrange(values, -k, axis=1) if arrange is not xp.argsort else arrange(values, axis=1))[:, -k:]
+    return gather(values, columns), columns
+
+
+def gather(values, columns):
+    """``values[i, columns[i, j]]``."""
+    return namespace(values).take_along_axis(values, columns, axis=1)
+
+
+def put(values, columns, entries):
+    """``values`` with ``values[i, columns[i, j]] = entries[i, j]``, in place where the library can."""
+    xp = namespace(values)
+    if hasattr(values, "scatter_"):
+        return values.scatter_(1, columns, entries)
+    if hasattr(xp, "put_along_axis"):
+        xp.put_along_axis(values, columns, entries, axis=1)
+        return values
+    # The standard has no scatter: this one goes through the host.
+    moved = np.array(to_numpy(values))
+    np.put_along_axis(moved, to_numpy(columns), to_numpy(entries), axis=1)
+    return like(moved, values)
 
 
 def psd_solver(matrix, ridge=0.0):

@@ -19,6 +19,7 @@ from ancr.sets import SETS
 from ancr.solvers.admm import ADMM
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
+from ancr.solvers.exact_batched import ExactBatched
 from ancr.solvers.l1 import InteriorPoint
 from ancr.solvers.omp import SparseAugmented
 from ancr.solvers.solution import Problem, Solution, concatenate
@@ -28,6 +29,7 @@ __all__ = [
     "SOLVERS",
     "ClosedForm",
     "Exact",
+    "ExactBatched",
     "InteriorPoint",
     "Problem",
     "Solution",
@@ -38,7 +40,7 @@ __all__ = [
     "solve_blocks",
 ]
 
-Solver = ClosedForm | ADMM | Exact | InteriorPoint | SparseAugmented
+Solver = ClosedForm | ADMM | Exact | ExactBatched | InteriorPoint | SparseAugmented
 # What a user can ask for by name; the other two belong to one method each.
 SOLVERS: dict[str, type[ClosedForm | ADMM | Exact]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
@@ -71,7 +73,7 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
     if name not in SOLVERS:
         raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {name!r}")
     # On the free and affine sets the closed form is the exact solution.
-    solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
+    solver: Any = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
     if problem.kind not in solver.accepts:
         if problem.kind == "l1 affine":
             raise ValueError("quadratic='l1' goes with constraint in ['free', 'nonnegative', 'simplex'], not 'affine'")
@@ -82,7 +84,19 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
             f"solver={name!r} cannot be combined with {wanted}: it accepts constraint in "
             f"{[kind for kind in solver.accepts if kind in SETS]}. For {wanted} use solver in {able}."
         )
+    if solver is Exact and is_foreign(problem.dictionary.atoms):
+        solver = _exact_elsewhere(problem)
     return solver(problem, **{key: value for key, value in options.items() if key in solver.options})
+
+
+def _exact_elsewhere(problem: Problem) -> type[ExactBatched]:
+    """The exact solver for arrays that are not NumPy's."""
+    if problem.kind not in ExactBatched.accepts:
+        raise NotImplementedError(
+            "quadratic='l1' (SRCClassifier) runs on NumPy arrays alone: convert the samples, or choose a method of the "
+            "ridge family"
+        )
+    return ExactBatched
 
 
 def solve_blocks(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ancr._arrays import add_to_diagonal, concat, device, is_foreign, like, namespace, to_numpy
+from ancr._arrays import add_to_diagonal, concat, device, is_foreign, leaves, like, namespace, to_numpy
 from ancr.solvers.solution import Array, Problem, Solution
 
 # Used where neither `tol` nor `max_iter` is given.
@@ -107,15 +107,15 @@ class ADMM:
             if iteration == self.max_iter:
                 parts.append(_Part(active, self._iterate(codes, shifted, threshold), met, iteration))
                 break
-            leaves = np.zeros(len(active), bool) if self.fixed_count else to_numpy(met)
-            if leaves.any():
-                gone = like(np.flatnonzero(leaves), queries)
+            ready = np.zeros(len(active), bool) if self.fixed_count else to_numpy(met)
+            if ready.any():
+                gone = like(np.flatnonzero(ready), queries)
                 iterate = self._iterate(*(xp.take(a, gone, axis=0) for a in (codes, shifted, threshold)))
-                parts.append(_Part(active[leaves], iterate, xp.take(met, gone, axis=0), iteration))
-                if leaves.all():
+                parts.append(_Part(active[ready], iterate, xp.take(met, gone, axis=0), iteration))
+                if ready.all():
                     break
-                stays = like(np.flatnonzero(~leaves), queries)
-                active = active[~leaves]
+                stays = like(np.flatnonzero(~ready), queries)
+                active = active[~ready]
                 codes, shifted, threshold = (xp.take(a, stays, axis=0) for a in (codes, shifted, threshold))
                 own = [xp.take(array, stays, axis=0) for array in own]
         return self._solution(queries, parts, np.array(values) if history else None)
@@ -202,10 +202,10 @@ class _ThroughFeatures:
         self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self.diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift
-        self._leaves, xp = problem.dictionary.leaves, problem.dictionary.xp
+        xp, psd_inverse = problem.dictionary.xp, problem.dictionary.leaves.psd_inverse
         double = xp.astype(self._atoms, xp.float64, copy=False)
         side = add_to_diagonal(double.T @ double, self._shift)
-        inverse = self._leaves.psd_inverse(side, self._shift)
+        inverse = psd_inverse(side, self._shift)
         self._inverse = xp.astype(inverse, self._atoms.dtype, copy=False)
 
     def begin(self, queries: Array) -> list[Array]:
@@ -219,7 +219,7 @@ class _ThroughFeatures:
             v = queries @ self._inverse
             own[1] = self.diagonal * (queries - self._shift * v)
         else:
-            z_image = self._leaves.image_of_positive(*now, self._atoms)
+            z_image = leaves(self._atoms).image_of_positive(*now, self._atoms)
             v = (queries - self._rho * (z_image - 0.5 * shifted_image)) @ self._inverse
             own[1] += self.diagonal * (queries - self._shift * v) - z_image
         v *= self.diagonal
