@@ -105,6 +105,15 @@ def check_same_kind(queries, atoms, name="X"):
         )
 
 
+def needs_numpy(array, method):
+    """Raise where a method that runs on NumPy arrays alone is given others."""
+    if is_foreign(array):
+        raise NotImplementedError(
+            f"{method} runs on NumPy arrays alone, and was given {_describe(array)}. Convert the samples to NumPy, or "
+            "choose a method of the ridge family, such as ANCRClassifier."
+        )
+
+
 def _describe(array):
     kind = type(array)
     where = f" on {device(array)}" if is_foreign(array) else ""

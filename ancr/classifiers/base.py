@@ -103,6 +103,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         # Without Σc = 1 a code knows no offset: on the two-feature blobs of scikit-learn's checks CRC scores 0.72 and
         # NRC 0.7, whatever their settings.
+        tags.array_api_support = True
         tags.classifier_tags.poor_score = self.constraint in ("free", "nonnegative")
         return tags
 

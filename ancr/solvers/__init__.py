@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from ancr._arrays import check_rows, check_same_kind, is_foreign, namespace
+from ancr._arrays import check_rows, check_same_kind, is_foreign, namespace, needs_numpy
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
@@ -92,10 +92,7 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
 def _exact_elsewhere(problem: Problem) -> type[ExactBatched]:
     """The exact solver for arrays that are not NumPy's."""
     if problem.kind not in ExactBatched.accepts:
-        raise NotImplementedError(
-            "quadratic='l1' (SRCClassifier) runs on NumPy arrays alone: convert the samples, or choose a method of the "
-            "ridge family"
-        )
+        needs_numpy(problem.dictionary.atoms, "quadratic='l1' (SRCClassifier)")
     return ExactBatched
 
 

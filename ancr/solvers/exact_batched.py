@@ -51,10 +51,11 @@ SHARE = 0.1
 class _Batch:
     """Queries on their way: working sets with their codes, those in use first.
 
-    ``rows`` (positions among the queries), ``count`` (atoms in use) and ``rounds`` are NumPy's, the rest lives on the
-    device. Entries of ``support`` beyond the atoms in use mean nothing.
+    Working sets may grow to ``room`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
+    ``rounds`` are NumPy's, the rest lives on the device. Entries of ``support`` beyond the atoms in use mean nothing.
     """
 
+    room: int
     rows: np.ndarray
     count: np.ndarray
     rounds: np.ndarray
@@ -73,18 +74,17 @@ class _Batch:
             return self
         xp, there = namespace(self.code), like(which, self.code)
         moved = (xp.take(array, there, axis=0) for array in (self.queries, self.support, self.code))
-        return _Batch(self.rows[which], self.count[which], self.rounds[which], *moved)
+        return _Batch(self.room, self.rows[which], self.count[which], self.rounds[which], *moved)
 
-    def resized(self, room: int) -> _Batch:
+    def resized(self, width: int) -> _Batch:
         """Working sets of another size, which the atoms in use must fit into."""
-        xp, width = namespace(self.code), self.code.shape[1]
-        if room <= width:
-            return replace(self, support=self.support[:, :room], code=self.code[:, :room])
-        more = [
-            xp.zeros((self.size, room - width), dtype=array.dtype, device=device(array))
+        xp, missing = namespace(self.code), width - self.code.shape[1]
+        if missing <= 0:
+            return replace(self, support=self.support[:, :width], code=self.code[:, :width])
+        support, code = (
+            xp.concat([array, xp.zeros((self.size, missing), dtype=array.dtype, device=device(array))], axis=1)
             for array in (self.support, self.code)
-        ]
-        support, code = xp.concat([self.support, more[0]], axis=1), xp.concat([self.code, more[1]], axis=1)
+        )
         return replace(self, support=support, code=code)
 
     def with_code(self, code: Array) -> _Batch:
@@ -104,7 +104,7 @@ def _join(batches: list[_Batch]) -> _Batch:
     batches = [batch.resized(widest) for batch in batches]
     host = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("rows", "count", "rounds"))
     there = (concat([getattr(batch, name) for batch in batches]) for name in ("queries", "support", "code"))
-    return _Batch(*host, *there)
+    return _Batch(batches[0].room, *host, *there)
 
 
 @dataclass(frozen=True)
@@ -191,17 +191,14 @@ class ExactBatched:
     def _begin(self, queries: Array) -> _Batch:
         """No atom in use yet."""
         xp, n = namespace(queries), queries.shape[0]
-        nothing = {
-            name: xp.zeros((n, ROOMS[0]), dtype=dtype, device=device(queries))
-            for name, dtype in (("support", xp.int64), ("code", xp.float64))
-        }
-        return _Batch(np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), queries, **nothing)
+        support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
+        return _Batch(ROOMS[0], np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), queries, support, code)
 
     def _parts(self, batches: list[_Batch], room: int) -> Iterator[_Batch]:
         """Batches whose blocks of H, with what solving takes, stay within scikit-learn's ``working_memory``."""
         if not batches:
             return
-        whole = _join(batches).resized(room)
+        whole = replace(_join(batches), room=room)
         most = max(1, int(get_config()["working_memory"] * 2**20 // (4 * 8 * room**2)))
         for part in np.array_split(np.arange(whole.size), -(-whole.size // most)):
             yield whole.take(part)
@@ -239,7 +236,7 @@ class ExactBatched:
             prices = self._price(dictionary, batch)
         with self.clock("compaction"):
             done = to_numpy(prices.excess <= prices.allowance)
-            full = ~done & (batch.count > batch.code.shape[1] // 2)
+            full = ~done & (batch.count > batch.room // 2)
             for mask, home in ((done, ready), (full, outgrown)):
                 if mask.any():
                     home.append(batch.take(np.flatnonzero(mask)))
@@ -324,19 +321,18 @@ class ExactBatched:
 
     def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
         """Put the atoms that pull hardest into the free half; return what may be used, and how hard it pulls."""
-        xp, room = namespace(batch.code), batch.code.shape[1]
-        most = min(room // 2, self.problem.dictionary.n_atoms)
+        xp, most = namespace(batch.code), min(batch.room // 2, self.problem.dictionary.n_atoms)
         pull, newcomers = largest(prices.pull, most)
         beyond = xp.astype(pull, xp.float64) - prices.limit[:, None]
         joins = beyond > xp.clip(SHARE * xp.max(beyond, axis=1, keepdims=True), 0.0, None)
         joins = joins | xp.isinf(prices.limit)[:, None]
-        old = batch.resized(room - most)
+        old = batch.resized(int(batch.count.max()))
         used = old.code > 0.0
         known = xp.any((newcomers[:, :, None] == old.support[:, None, :]) & used[:, None, :], axis=2)
         support = xp.concat([old.support, newcomers], axis=1)
         own = xp.astype(gather(prices.pull, support), xp.float64)
         limit = xp.where(xp.isinf(prices.limit), xp.zeros_like(prices.limit), prices.limit)
-        batch = replace(old.resized(room), support=support)
+        batch = replace(old.resized(support.shape[1]), support=support)
         return batch, xp.concat([used, joins & ~known], axis=1), own - limit[:, None]
 
     def _blocks(self, support: Array) -> Array:
