@@ -85,7 +85,8 @@ def check_rows(samples, name="X", dtype=None):
         )
     for axis, what in enumerate(("sample", "feature")):
         if not samples.shape[axis]:
-            raise ValueError(f"Found array with 0 {what}(s) (shape={tuple(samples.shape)}) while a minimum of 1 is required.")
+            shape = tuple(samples.shape)
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
     if not xp.isdtype(samples.dtype, "numeric") or xp.isdtype(samples.dtype, "complex floating"):
         raise ValueError(f"{name} must hold real numbers, got dtype {samples.dtype}")
     dtype = dtype or (samples.dtype if is_single(samples.dtype) else xp.float64)

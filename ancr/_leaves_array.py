@@ -12,7 +12,7 @@ from ancr._arrays import device, like, namespace, to_numpy
 
 
 def map_rows(work, rows, row_bytes=0):
-    """``[work(block) …]`` over slices that cover the rows: one after the other, as large as ``working_memory`` allows."""
+    """``[work(block) …]`` over slices that cover the rows, each as large as ``working_memory`` allows."""
     n_rows = rows.shape[0]
     most = max(1, int(get_config()["working_memory"] * 2**20 // max(1, row_bytes)))
     size = -(-n_rows // -(-n_rows // most))  # all blocks alike
@@ -95,6 +95,11 @@ def image_of_positive(shifted, threshold, atoms):
 def class_sums(dictionary, values):
     """Sum over the atoms of every class: (n_queries, n_classes), as one product with the classes' indicator."""
     return values @ dictionary.indicator
+
+
+def class_norms(dictionary, codes):
+    """‖c_i‖² of every class i."""
+    return class_sums(dictionary, codes * codes)
 
 
 def class_quadratics(dictionary, codes, linear):

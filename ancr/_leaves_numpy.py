@@ -7,7 +7,7 @@ from ancr._parallel import map_blocks
 from ancr.solvers._factor import psd_inverse, psd_solver
 
 __all__ = [
-    "admm_step", "class_quadratics", "class_sums", "image_of_positive", "map_rows", "project_simplex",
+    "admm_step", "class_norms", "class_quadratics", "class_sums", "image_of_positive", "map_rows", "project_simplex",
     "psd_inverse", "psd_solver", "row_dots", "unit_rows",
 ]  # fmt: skip
 
@@ -58,6 +58,14 @@ def image_of_positive(shifted, threshold, atoms):
 def class_sums(dictionary, values):
     """Sum over the atoms of every class: (n_queries, n_classes)."""
     return np.add.reduceat(values, dictionary.bounds[:-1], axis=1)
+
+
+def class_norms(dictionary, codes):
+    """‖c_i‖² of every class i."""
+    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
+    for k, block in enumerate(dictionary.blocks):
+        norms[:, k] = row_dots(codes[:, block], codes[:, block])
+    return norms
 
 
 def class_quadratics(dictionary, codes, linear):

@@ -65,8 +65,7 @@ def class_squares(dictionary, targets, codes):
     """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way."""
     if sparse.issparse(codes):
         return _through_support(dictionary, targets, codes)
-    xp, row_dots = namespace(codes), leaves(codes).row_dots
-    norms = xp.stack([row_dots(codes[:, block], codes[:, block]) for block in dictionary.blocks], axis=1)
+    norms = leaves(codes).class_norms(dictionary, codes)
     # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
     if (np.diff(dictionary.bounds) ** 2).sum() < 4 * dictionary.n_classes * dictionary.n_features:
         return _through_class_grams(dictionary, targets, codes), norms

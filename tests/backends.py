@@ -17,9 +17,3 @@ def converter(name):
         torch.set_num_threads(1)  # its threads fight with those of parallel tests
         return torch.asarray
     return pytest.importorskip("array_api_strict", reason="array_api_strict is not installed").asarray
-
-
-@pytest.fixture(params=BACKENDS)
-def arrays(request):
-    """Makes arrays of one library after the other."""
-    return converter(request.param)

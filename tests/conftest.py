@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ancr.datasets import DataNotFoundError, load_ar, load_usps
+from tests.backends import BACKENDS, converter
 
 
 def _problem(name):
@@ -33,6 +34,12 @@ PROBLEMS = _problem("")
 def problem(request):
     """Atoms and queries, one case after the other."""
     return _problem(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+def arrays(request):
+    """Makes arrays of one library after the other."""
+    return converter(request.param)
 
 
 @pytest.fixture(scope="session")

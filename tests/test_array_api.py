@@ -25,7 +25,6 @@ from ancr import (
     project_simplex,
     solve,
 )
-from tests.backends import arrays  # noqa: F401
 
 CLASSIFIERS = [
     CRCClassifier(rule="reg"),
@@ -77,7 +76,7 @@ def numpy_answers(number, case, dtype):
     ("case", "dtype"), [*((case, "float64") for case in CASES), ("n > d", "float32"), ("non-negative", "float32")]
 )
 @pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=lambda i: str(CLASSIFIERS[i]).replace("\n", ""))
-def test_answers_are_those_of_numpy(arrays, number, case, dtype):  # noqa: F811
+def test_answers_are_those_of_numpy(arrays, number, case, dtype):
     samples, queries = (arrays(rows.astype(dtype)) for rows in CASES[case])
     truth = np.arange(samples.shape[0]) % 3
     clf = clone(CLASSIFIERS[number]).fit(samples, arrays(truth))
@@ -101,7 +100,7 @@ def test_answers_are_those_of_numpy(arrays, number, case, dtype):  # noqa: F811
     assert 0.0 <= clf.score(samples, arrays(truth)) <= 1.0
 
 
-def test_labels_follow_y(arrays):  # noqa: F811
+def test_labels_follow_y(arrays):
     samples, queries = map(arrays, CASES["n > d"])
     for truth in (np.array(["a", "b", "c"])[np.arange(60) % 3], np.arange(60) % 3 + 5):
         clf = ANCRClassifier().fit(samples, truth)
@@ -111,7 +110,7 @@ def test_labels_follow_y(arrays):  # noqa: F811
         assert clf.score(samples, truth) > 0.9
 
 
-def test_two_classes(arrays):  # noqa: F811
+def test_two_classes(arrays):
     samples, queries = map(arrays, CASES["n > d"])
     clf = ANCRClassifier().fit(samples, arrays(np.arange(60) % 2))
     values = clf.decision_function(queries)
@@ -119,7 +118,7 @@ def test_two_classes(arrays):  # noqa: F811
     np.testing.assert_array_equal(np.asarray(values) > 0, np.asarray(clf.predict(queries)) == 1)
 
 
-def test_explanations_are_numpys(arrays):  # noqa: F811
+def test_explanations_are_numpys(arrays):
     samples, queries = CASES["n > d"]
     truth = np.arange(60) % 3
     plain = ANCRClassifier().fit(samples, truth).explain(queries, top=2)
@@ -130,7 +129,7 @@ def test_explanations_are_numpys(arrays):  # noqa: F811
         np.testing.assert_allclose(found.shares, expected.shares, atol=1e-10)
 
 
-def test_small_blocks_give_the_same(arrays):  # noqa: F811
+def test_small_blocks_give_the_same(arrays):
     from sklearn import config_context
 
     samples, queries = map(arrays, CASES["n > d"])
@@ -142,7 +141,7 @@ def test_small_blocks_give_the_same(arrays):  # noqa: F811
 
 
 @pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
-def test_solutions_certify_themselves(arrays, constraint):  # noqa: F811
+def test_solutions_certify_themselves(arrays, constraint):
     atoms, queries = map(arrays, CASES["n > d"])
     solution = solve(atoms, queries, constraint=constraint, history=True)
     assert np.asarray(solution.verify()).all()
@@ -151,13 +150,13 @@ def test_solutions_certify_themselves(arrays, constraint):  # noqa: F811
         assert type(entry) is type(atoms)
 
 
-def test_admm_history(arrays):  # noqa: F811
+def test_admm_history(arrays):
     atoms, queries = map(arrays, CASES["n > d"])
     solution = solve(atoms, queries, solver="admm", tol=1e-4, history=True)
     np.testing.assert_allclose(np.asarray(solution.history)[-1], np.asarray(solution.objective))
 
 
-def test_projection(arrays):  # noqa: F811
+def test_projection(arrays):
     points = np.random.default_rng(1).standard_normal((50, 17)) * np.logspace(-3, 6, 50)[:, None]
     for radius in (1.0, 0.3):
         expected = project_simplex(points, radius)
@@ -177,16 +176,16 @@ def test_projection(arrays):  # noqa: F811
         (lambda X: X[:, :5], "5 features, but ANCRClassifier is expecting 8 features"),
     ],
 )
-def test_bad_queries_are_named(arrays, spoil, message):  # noqa: F811
+def test_bad_queries_are_named(arrays, spoil, message):
     samples, queries = CASES["n > d"]
     clf = ANCRClassifier().fit(arrays(samples), arrays(np.arange(60) % 3))
     with pytest.raises(ValueError, match=message):
         clf.predict(arrays(spoil(queries)))
 
 
-def test_bad_fits_are_named(arrays):  # noqa: F811
+def test_bad_fits_are_named(arrays):
     samples = CASES["n > d"][0]
-    with pytest.raises(ValueError, match="at least two classes|class"):
+    with pytest.raises(ValueError, match="at least two classes"):
         ANCRClassifier().fit(arrays(samples), arrays(np.zeros(60, int)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         ANCRClassifier().fit(arrays(samples), arrays(np.arange(59) % 2))
@@ -194,13 +193,13 @@ def test_bad_fits_are_named(arrays):  # noqa: F811
         ANCRClassifier().fit(arrays(np.full((4, 2), np.nan)), arrays(np.arange(4) % 2))
 
 
-def test_integers_become_double(arrays):  # noqa: F811
+def test_integers_become_double(arrays):
     samples = arrays(np.arange(24).reshape(6, 4) % 7)
     clf = ANCRClassifier().fit(samples, arrays(np.arange(6) % 2))
     assert "float64" in str(clf.residuals(samples).dtype)
 
 
-def test_another_library_is_refused(arrays):  # noqa: F811
+def test_another_library_is_refused(arrays):
     samples, queries = CASES["n > d"]
     if arrays is np.asarray:
         pytest.skip("NumPy is what the others are compared with")
@@ -212,10 +211,10 @@ def test_another_library_is_refused(arrays):  # noqa: F811
 
 
 @pytest.mark.parametrize("clf", [SRCClassifier(), SRCClassifier(gap=1e-2), SACRCClassifier()], ids=str)
-def test_what_needs_numpy_says_so(arrays, clf):  # noqa: F811
+def test_what_needs_numpy_says_so(arrays, clf):
     if arrays is np.asarray:
         pytest.skip("NumPy is what it needs")
-    with pytest.raises(NotImplementedError, match="runs on NumPy arrays alone.*Convert"):
+    with pytest.raises(NotImplementedError, match=r"runs on NumPy arrays alone.*Convert"):
         clf.fit(arrays(CASES["n > d"][0]), np.arange(60) % 3)
 
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = ("numba", "torch", "matplotlib", "dask", "pandas")
+HEAVY = ("numba", "torch", "matplotlib", "dask", "pandas", "array_api_compat")
 
 
 def run(code):

@@ -119,9 +119,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return solve_blocks(self.solver_, leaves(X).unit_rows(X) if self._unit_norm else X, then)
 
     def _decisions(self, X):
-        return concat(
-            self._map_solutions(X, lambda queries, solution: self._decide(queries, solution.sorted_codes))
-        )
+        return concat(self._map_solutions(X, lambda queries, solution: self._decide(queries, solution.sorted_codes)))
 
     def predict(self, X):
         """Label of the class that represents each query best.

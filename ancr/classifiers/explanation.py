@@ -55,8 +55,7 @@ def _explain(dictionary, query, support, weights, label, top):
     norm = np.linalg.norm(query) or 1.0
     for place, i in enumerate(strongest):
         own = dictionary.labels[support] == dictionary.labels[support[i]]
-        same = [i, *np.flatnonzero(own)]
-        atoms = to_numpy(namespace(dictionary.atoms).take(dictionary.atoms, like(support[same], dictionary.atoms), axis=0))
+        atoms = _rows(dictionary.atoms, support[[i, *np.flatnonzero(own)]])
         misfit = query - weights[own] @ atoms[1:]
         without = misfit + weights[i] * atoms[0]
         shares[place] = (np.linalg.norm(without) - np.linalg.norm(misfit)) / norm
@@ -68,3 +67,7 @@ def _explain(dictionary, query, support, weights, label, top):
         to_numpy(dictionary.classes)[dictionary.labels[chosen]],
         shares,
     )
+
+
+def _rows(atoms, which):
+    return to_numpy(namespace(atoms).take(atoms, like(which, atoms), axis=0))

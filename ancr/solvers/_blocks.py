@@ -36,15 +36,15 @@ def solve_kept(blocks: Array, allowed: Array, right: Array) -> tuple[Array, Arra
     if not hasattr(xp.linalg, "cholesky_ex"):
         return _eliminate(blocks, allowed, floor, right)
     solution, sound = _by_cholesky(blocks, allowed, floor, right)
-    kept = xp.where(sound[:, None], allowed, allowed)
-    if not bool(xp.all(sound)):
-        failed = ~sound
-        solution[failed], kept[failed] = _eliminate(blocks[failed], allowed[failed], floor[failed], right[failed])
+    if bool(xp.all(sound)):
+        return solution, allowed
+    failed, kept = ~sound, xp.asarray(allowed, copy=True)
+    solution[failed], kept[failed] = _eliminate(blocks[failed], allowed[failed], floor[failed], right[failed])
     return solution, kept
 
 
 def _by_cholesky(blocks: Array, allowed: Array, floor: Array, right: Array) -> tuple[Array, Array]:
-    """Solution with the rows and columns of all other variables replaced by the identity's, and which can be trusted."""
+    """Solution with the identity in the rows and columns of all other variables, and which systems were sound."""
     xp = namespace(blocks)
     inside = allowed[:, :, None] & allowed[:, None, :]
     identity = xp.eye(blocks.shape[1], dtype=blocks.dtype, device=blocks.device)

@@ -203,9 +203,7 @@ class ExactBatched:
         for part in np.array_split(np.arange(whole.size), -(-whole.size // most)):
             yield whole.take(part)
 
-    def _run(
-        self, batch: _Batch, finished: list[_Batch], outgrown: list[_Batch], stalled: list[_Batch]
-    ) -> None:
+    def _run(self, batch: _Batch, finished: list[_Batch], outgrown: list[_Batch], stalled: list[_Batch]) -> None:
         """Advance a batch until each of its queries is finished, needs more room, or stalls."""
         searching = self.problem.dictionary.is_single
         # Search in the precision of the atoms, then make sure in double.

@@ -137,9 +137,7 @@ def concatenate(parts: Sequence[Solution]) -> Solution:
 def _join_histories(histories: Sequence[Any]) -> Array:
     longest = max(history.shape[0] for history in histories)
     xp = namespace(histories[0])
-    padded = [
-        concat([history, *[history[-1:, :]] * (longest - history.shape[0])]) for history in histories
-    ]
+    padded = [concat([history, *[history[-1:, :]] * (longest - history.shape[0])]) for history in histories]
     return xp.concat(padded, axis=1)
 
 
