@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from ancr.datasets import DataNotFoundError, load_ar, load_usps
 from tests.backends import BACKENDS, converter
@@ -39,7 +40,8 @@ def problem(request):
 @pytest.fixture(params=BACKENDS)
 def arrays(request):
     """Makes arrays of one library after the other."""
-    return converter(request.param)
+    with threadpool_limits(1):  # threads of BLAS would wait for each other in parallel tests
+        yield converter(request.param)
 
 
 @pytest.fixture(scope="session")
