@@ -63,6 +63,8 @@ def like(values, array):
     """A NumPy array, or foreign values, as an array of ``array``'s library and device."""
     if not is_foreign(array):
         return to_numpy(values)
+    if is_foreign(values) and namespace(values) is namespace(array) and device(values) == device(array):
+        return values
     return namespace(array).asarray(to_numpy(values), device=device(array))
 
 

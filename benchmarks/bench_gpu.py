@@ -41,7 +41,7 @@ def features(scale):
     rng = np.random.default_rng(SEED)
     labels = np.concatenate([np.arange(n) % n_classes, rng.integers(0, n_classes, n_queries)])
     centres = np.rint(8.0 * rng.standard_normal((n_classes, 64)))
-    latent = centres[labels] + np.rint(20.0 * rng.standard_normal((n + n_queries, 64)))
+    latent = centres[labels] + np.rint(12.0 * rng.standard_normal((n + n_queries, 64)))
     rows = latent @ np.rint(8.0 * rng.standard_normal((64, d)))
     rows = np.maximum(rows, 0.0).astype(np.float32)
     rows += 128.0 * rng.integers(0, 2, rows.shape, dtype=np.int8)

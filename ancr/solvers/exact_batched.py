@@ -39,8 +39,8 @@ from ancr.solvers.solution import Array, Problem, Solution, in_double
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
 MATRIX_BUDGET = 2**33
-# Sizes of working sets, half of each for atoms that join in a round. What outgrows the last goes to the host.
-ROOMS = (64, 128, 256, 512, 1024, 2048)
+# Sizes of working sets, a third of each for atoms that join in a round. What outgrows the last goes to the host.
+ROOMS = (96, 192, 384, 768, 1536, 3072)
 # Rounds in one room and precision; more is a sign of trouble.
 MAX_ROUNDS = 60
 # An atom joins if its excess is at least this share of the largest.
@@ -234,7 +234,7 @@ class ExactBatched:
             prices = self._price(dictionary, batch)
         with self.clock("compaction"):
             done = to_numpy(prices.excess <= prices.allowance)
-            full = ~done & (batch.count > batch.room // 2)
+            full = ~done & (batch.count > batch.room - batch.room // 3)
             for mask, home in ((done, ready), (full, outgrown)):
                 if mask.any():
                     home.append(batch.take(np.flatnonzero(mask)))
@@ -318,8 +318,8 @@ class ExactBatched:
     # --- working sets
 
     def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
-        """Put the atoms that pull hardest into the free half; return what may be used, and how hard it pulls."""
-        xp, most = namespace(batch.code), min(batch.room // 2, self.problem.dictionary.n_atoms)
+        """Let the atoms that pull hardest join; return what may be used, and how hard it pulls."""
+        xp, most = namespace(batch.code), min(batch.room // 3, self.problem.dictionary.n_atoms)
         pull, newcomers = largest(prices.pull, most)
         beyond = xp.astype(pull, xp.float64) - prices.limit[:, None]
         joins = beyond > xp.clip(SHARE * xp.max(beyond, axis=1, keepdims=True), 0.0, None)
