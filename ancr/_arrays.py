@@ -53,10 +53,10 @@ def to_numpy(array):
         return array
     from array_api_compat import to_device
 
-    try:
-        return np.asarray(to_device(array, "cpu"))
-    except (ValueError, TypeError):  # CuPy has no CPU device, array-api-strict calls it otherwise
-        return array.get() if hasattr(array, "get") else np.asarray(array)
+    xp = namespace(array)
+    # What the library calls the host's memory.
+    host = xp.Device("CPU_DEVICE") if xp.__name__.endswith("array_api_strict") else "cpu"
+    return np.asarray(to_device(array, host))
 
 
 def like(values, array):
@@ -98,13 +98,13 @@ def check_rows(samples, name="X", dtype=None):
     return samples
 
 
-def check_same_kind(queries, atoms, name="X"):
-    """Raise where queries are of another library or on another device than the atoms that `fit` was given."""
+def check_same_kind(queries, atoms, what="queries", whose="atoms"):
+    """Raise where queries are of another library or on another device than the atoms."""
     foreign = is_foreign(queries) or is_foreign(atoms)
     if foreign and (namespace(queries) is not namespace(atoms) or device(queries) != device(atoms)):
         raise ValueError(
-            f"{name} must be of the library and on the device of the training samples: they are {_describe(atoms)}, "
-            f"{name} is {_describe(queries)}. Convert {name}, or fit again with samples of its kind."
+            f"{what} must use the same namespace and the same device as {whose}: expected {_describe(atoms)}, got "
+            f"{_describe(queries)}. Convert the queries, or fit again with samples of their kind."
         )
 
 

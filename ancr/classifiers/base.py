@@ -44,7 +44,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training samples, the atoms of the dictionary. Arrays of other libraries (PyTorch, CuPy and all that
-            follow the array API) stay what and where they are, and so do all results but labels, which follow y.
+            follow the array API) stay what and where they are, and so do all results.
         y : array-like of shape (n_samples,)
             Their labels: numbers or strings, at least two classes.
 
@@ -107,10 +107,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = self.constraint in ("free", "nonnegative")
         return tags
 
-    def _map_solutions(self, X, then):
-        """Results of ``then(queries, solution)`` on every block of queries."""
+    def _map_solutions(self, method, X, then):
+        """Results of ``then(queries, solution)`` on every block of queries, for a public method."""
         check_is_fitted(self)
-        check_same_kind(X, self.dictionary_.atoms)
+        caller = f"Inputs passed to {type(self).__name__}.{method}()"
+        check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
         if is_foreign(X):
             X = self._check_foreign(X, reset=False)
         else:
@@ -118,8 +119,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return solve_blocks(self.solver_, leaves(X).unit_rows(X) if self._unit_norm else X, then)
 
-    def _decisions(self, X):
-        return concat(self._map_solutions(X, lambda queries, solution: self._decide(queries, solution.sorted_codes)))
+    def _decisions(self, method, X):
+        def decide(queries, solution):
+            return self._decide(queries, solution.sorted_codes)
+
+        return concat(self._map_solutions(method, X, decide))
 
     def predict(self, X):
         """Label of the class that represents each query best.
@@ -132,13 +136,15 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_queries,)
-            Of the library and on the device of ``classes_``.
+            Of the library and on the device of X; strings are NumPy's.
         """
-        return self._best_labels(self._decisions(X))
+        return self._best_labels(self._decisions("predict", X))
 
     def _best_labels(self, decisions):
         best = namespace(decisions).argmax(decisions, axis=1)
-        return namespace(self.classes_).take(self.classes_, like(best, self.classes_), axis=0)
+        labels = namespace(self.classes_).take(self.classes_, like(best, self.classes_), axis=0)
+        words = isinstance(labels, np.ndarray) and labels.dtype.kind not in "biuf"
+        return labels if words else like(labels, decisions)
 
     def score(self, X, y, sample_weight=None):
         """Share of queries whose label is predicted.
@@ -172,7 +178,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries,) for two classes, else (n_queries, n_classes)
             For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        values = self._decisions(X)
+        values = self._decisions("decision_function", X)
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def predict_proba(self, X):
@@ -190,7 +196,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        values = self._decisions(X) / self.temperature
+        values = self._decisions("predict_proba", X) / self.temperature
         xp = namespace(values)
         weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
         return weights / xp.sum(weights, axis=1, keepdims=True)
@@ -208,11 +214,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries, n_classes)
             Columns as ``classes_``.
         """
-        return concat(
-            self._map_solutions(
-                X, lambda queries, solution: class_residuals(self.dictionary_, queries, solution.sorted_codes)
-            )
-        )
+
+        def residuals(queries, solution):
+            return class_residuals(self.dictionary_, queries, solution.sorted_codes)
+
+        return concat(self._map_solutions("residuals", X, residuals))
 
     def codes(self, X):
         """Codes of the queries.
@@ -228,7 +234,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of the samples given to `fit`; NumPy's are CSR where the set makes codes sparse, those
             of other libraries dense.
         """
-        parts = self._map_solutions(X, lambda queries, solution: solution.codes)
+        parts = self._map_solutions("codes", X, lambda queries, solution: solution.codes)
         return (sparse.vstack if sparse.issparse(parts[0]) else concat)(parts)
 
     def explain(self, X, top=5):
@@ -253,7 +259,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             labels = to_numpy(self._best_labels(self._decide(queries, solution.sorted_codes)))
             return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
 
-        return [explanation for part in self._map_solutions(X, block) for explanation in part]
+        return [explanation for part in self._map_solutions("explain", X, block) for explanation in part]
 
 
 class RepresentationClassifier(BaseRepresentationClassifier):

@@ -189,7 +189,7 @@ def solve(
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
     if labels is None and quadratic in ("subspace", "probabilistic", "competitive"):
         raise ValueError(f"quadratic={quadratic!r} has terms of the classes: labels must say the class of every atom")
-    check_same_kind(queries, dictionary.atoms, "queries")
+    check_same_kind(queries, dictionary.atoms)
     if is_foreign(queries):
         queries = check_rows(queries, "queries", dictionary.dtype)
     else:
