@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from ancr._arrays import check_rows, is_foreign, is_single, leaves, like, namespace, to_numpy
 
 _FLOATS = (np.float64, np.float32)
 
@@ -15,16 +16,17 @@ class Dictionary:
     """Atoms, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
 
     Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
-    slice and never a copy; ``order`` leads back to the order given by the user.
+    slice and never a copy; ``order`` leads back to the order given by the user. What has an entry for every feature
+    or every pair of atoms is of the library and on the device of the samples given; positions are NumPy's.
 
     Attributes
     ----------
-    atoms : ndarray of shape (n_atoms, n_features)
+    atoms : array of shape (n_atoms, n_features)
         The columns of the paper's X, as rows, float32 or float64.
     order : ndarray of shape (n_atoms,)
         ``atoms[i]`` is the user's sample ``order[i]``.
-    classes : ndarray of shape (n_classes,)
-        Sorted labels.
+    classes : array of shape (n_classes,)
+        Sorted labels, of the library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
     """
@@ -57,17 +59,21 @@ class Dictionary:
         -------
         Dictionary
         """
-        samples = check_array(samples, dtype=dtype, input_name=name)
-        labels = np.zeros(len(samples), int) if labels is None else column_or_1d(labels)
-        check_consistent_length(samples, labels)
+        if is_foreign(samples):
+            samples = check_rows(samples, name, None if dtype is _FLOATS else dtype)
+        else:
+            samples = check_array(samples, dtype=dtype, input_name=name)
+        given = np.zeros(samples.shape[0], int) if labels is None else labels
+        labels = column_or_1d(to_numpy(given))
+        check_consistent_length(labels, range(samples.shape[0]))
         found, codes = np.unique(labels, return_inverse=True)
         if classes is not None:
-            found, codes = _among(np.unique(classes), found, codes)
+            found, codes = _among(np.unique(to_numpy(classes)), found, codes)
         order = np.argsort(codes, kind="stable")
-        atoms = np.ascontiguousarray(samples[order])
+        atoms = namespace(samples).take(samples, like(order, samples), axis=0)
         if normalize:
-            atoms = unit_rows(atoms, copy=False)
-        return cls(atoms, order, found, _bounds(codes[order], len(found)))
+            atoms = leaves(atoms).unit_rows(atoms, copy=False)
+        return cls(atoms, order, like(found, given), _bounds(codes[order], len(found)))
 
     def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
         """The dictionary of these atoms and more, as `build` would make it of all samples together.
@@ -130,12 +136,32 @@ class Dictionary:
     @property
     def n_classes(self):
         """Number of classes, the paper's K."""
-        return len(self.classes)
+        return self.classes.shape[0]
 
     @property
     def dtype(self):
         """float32 or float64."""
         return self.atoms.dtype
+
+    @property
+    def is_single(self):
+        """Whether the atoms are in single precision."""
+        return is_single(self.dtype)
+
+    @property
+    def itemsize(self):
+        """Bytes of a number."""
+        return 4 if self.is_single else 8
+
+    @property
+    def xp(self):
+        """Namespace of the atoms."""
+        return namespace(self.atoms)
+
+    @property
+    def leaves(self):
+        """Numeric leaves for arrays of the atoms' kind."""
+        return leaves(self.atoms)
 
     @cached_property
     def blocks(self):
@@ -162,18 +188,24 @@ class Dictionary:
     @cached_property
     def mean(self):
         """x̄, the mean atom, in double precision."""
-        return self.atoms.mean(axis=0, dtype=np.float64)
+        return self.xp.mean(_in_double(self.atoms), axis=0)
 
     @cached_property
     def spread(self):
         """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
         growth = self._carried("spread")
-        return growth.extend_spread(self.atoms) if growth else _scatter(self.atoms - self.mean)
+        return growth.extend_spread(self.atoms) if growth else _scatter(_in_double(self.atoms) - self.mean)
 
     @cached_property
     def block_grams(self):
         """X_iᵀX_i of every class."""
-        return [self.atoms[block] @ self.atoms[block].T for block in self.blocks]
+        return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
+
+    @cached_property
+    def indicator(self):
+        """1 where an atom (row) is of a class (column), in the atoms' library."""
+        own = np.eye(self.n_classes)[self.labels]
+        return self.xp.astype(like(own, self.atoms), self.dtype)
 
     @cached_property
     def flat_block_grams(self):
@@ -186,6 +218,8 @@ class Dictionary:
         """Codes over the sorted atoms, dense or CSR, with their columns in the user's order."""
         if np.array_equal(self.order, np.arange(self.n_atoms)):
             return codes
+        if is_foreign(codes):
+            return self.xp.take(codes, like(self.position, codes), axis=1)
         return codes[:, self.position]
 
     @cached_property
@@ -235,6 +269,8 @@ class Growth:
 
 
 def _gram(atoms):
+    if is_foreign(atoms):
+        return atoms @ atoms.T
     gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
     # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
     for start in range(0, len(atoms), 2048):
@@ -245,8 +281,13 @@ def _gram(atoms):
 
 
 def _scatter(rows):
-    rows = rows.astype(np.float64, copy=False)
+    rows = _in_double(rows)
     return rows.T @ rows
+
+
+def _in_double(rows):
+    xp = namespace(rows)
+    return xp.astype(rows, xp.float64, copy=False)
 
 
 def _among(classes, found, codes):

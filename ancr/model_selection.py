@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ancr._arrays import needs_numpy
 from ancr._parallel import blas_threads_for
 from ancr.calibration import Trust, concentration, fit_temperature
 from ancr.classifiers.base import BaseRepresentationClassifier
@@ -313,6 +314,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """
         self._validate_params()
         grid = self._candidates()
+        needs_numpy(X, type(self).__name__)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         indexable(X, y, groups)
@@ -406,7 +408,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             return super().predict(X)
         check_is_fitted(self)
         missing = self._missing_label()
-        decisions, concentrations = self._judged(X)
+        decisions, concentrations = self._judged("predict", X)
         labels = self.classes_[np.argmax(decisions, axis=1)]
         sure = self.trust_.confidence(decisions, concentrations) >= self.trust_.threshold
         if labels.dtype.kind in "US":  # a fixed width would cut the word off
@@ -427,12 +429,13 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         -------
         ndarray of shape (n_queries,)
         """
-        return self.trust_.confidence(*self._judged(X))
+        return self.trust_.confidence(*self._judged("confidence", X))
 
-    def _judged(self, X):
+    def _judged(self, method, X):
         """Decision values, and the concentration of every code."""
         bounds = self.dictionary_.bounds
         parts = self._map_solutions(
+            method,
             X,
             lambda queries, solution: (
                 self._decide(queries, solution.sorted_codes),
@@ -456,7 +459,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        decisions = self._decisions(X)
+        decisions = self._decisions("predict_proba", X)
         return softmax(decisions / self.temperature_, axis=1)
 
     def __sklearn_tags__(self):

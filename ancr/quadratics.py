@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ancr._arrays import add_to_diagonal, leaves, namespace
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -39,8 +41,7 @@ class Quadratic:
         if self.blocks:
             for block, gram in zip(dictionary.blocks, dictionary.block_grams, strict=True):
                 matrix[block, block] += self.blocks * gram
-        matrix[np.diag_indices_from(matrix)] += matrix.dtype.type(self.ridge + shift)
-        return matrix
+        return add_to_diagonal(matrix, self.ridge + shift)
 
     def linear(self, dictionary, queries):
         """b for every query: (n_queries, n_atoms)."""
@@ -55,7 +56,7 @@ class Quadratic:
         pull = (self.target * queries - self.gram * (codes @ atoms)) @ atoms.T
         if self.blocks:
             for block in dictionary.blocks:
-                pull[:, block] -= self.blocks * ((codes[:, block] @ atoms[block]) @ atoms[block].T)
+                pull[:, block] -= self.blocks * ((codes[:, block] @ atoms[block, :]) @ atoms[block, :].T)
         if self.ridge and ridge:
             pull -= self.ridge * (codes.toarray() if sparse.issparse(codes) else codes)
         return pull
@@ -87,18 +88,20 @@ class Quadratic:
         if self.blocks:
             aim = 0.0 if self.gram else self.target / self.blocks * queries
             for block in dictionary.blocks:
-                value += self.blocks * _row_squares(aim - codes[:, block] @ dictionary.atoms[block])
+                value += self.blocks * _row_squares(aim - codes[:, block] @ dictionary.atoms[block, :])
         return value + self.absolute * _row_sums(abs(codes)) if self.absolute else value
 
 
 def _row_squares(rows):
     if sparse.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows)
+    return leaves(rows).row_dots(rows, rows)
 
 
 def _row_sums(rows):
-    return np.asarray(rows.sum(axis=1)).ravel()
+    if sparse.issparse(rows):
+        return np.asarray(rows.sum(axis=1)).ravel()
+    return namespace(rows).sum(rows, axis=1)
 
 
 # One builder a row of the axis. All are called alike; each takes what it needs of λ, γ and the number of classes K.

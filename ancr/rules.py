@@ -14,12 +14,8 @@ or by the largest
 import numpy as np
 from scipy import sparse
 
+from ancr._arrays import leaves, namespace, to_numpy
 from ancr._parallel import read_only
-
-# Samples a class, on average, from which a matrix product a class is quicker than a loop.
-_LARGE_CLASS = 8
-# A squared norm below this is zero; it keeps 0/0 and x/0 finite.
-_NO_CODE = {np.dtype(kind): np.finfo(kind).eps ** 2 for kind in (np.float32, np.float64)}
 
 
 def residual_decision(dictionary, queries, codes, linear=None):
@@ -35,8 +31,10 @@ def regularised_decision(dictionary, queries, codes, linear=None):
 
 def log_ratio(norms, squares):
     """log(norms / squares), finite where either is zero."""
-    floor = _NO_CODE[squares.dtype]
-    return np.log(np.maximum(norms, floor)) - np.log(np.maximum(squares, floor))
+    xp = namespace(squares)
+    # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
+    floor = float(xp.finfo(squares.dtype).eps) ** 2
+    return xp.log(xp.clip(norms, floor, None)) - xp.log(xp.clip(squares, floor, None))
 
 
 def probabilistic_decision(dictionary, queries, codes, linear=None):
@@ -47,8 +45,7 @@ def probabilistic_decision(dictionary, queries, codes, linear=None):
 def label_decision(dictionary, queries, codes, linear=None):
     """Σ c_i: the weight that the code gives a class."""
     codes = codes.toarray() if sparse.issparse(codes) else codes
-    # reduceat has no empty sums, and a class that is only known by name has no atom.
-    return np.stack([codes[:, block].sum(axis=1) for block in dictionary.blocks], axis=1)
+    return leaves(codes).class_sums(dictionary, codes)
 
 
 RULES = {
@@ -61,7 +58,7 @@ RULES = {
 
 def class_residuals(dictionary, queries, codes, linear=None):
     """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return np.sqrt(_squares(dictionary, queries, codes, linear))
+    return namespace(queries).sqrt(_squares(dictionary, queries, codes, linear))
 
 
 def class_squares(dictionary, targets, codes, linear=None):
@@ -71,9 +68,7 @@ def class_squares(dictionary, targets, codes, linear=None):
     """
     if sparse.issparse(codes):
         return _through_support(dictionary, targets, codes)
-    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        norms[:, k] = _row_dots(codes[:, block], codes[:, block])
+    norms = leaves(codes).class_norms(dictionary, codes)
     return _squares(dictionary, targets, codes, linear), norms
 
 
@@ -83,7 +78,7 @@ def _squares(dictionary, targets, codes, linear=None):
         return _through_support(dictionary, targets, codes)[0]
     # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
     spared = 4 * dictionary.n_classes * dictionary.n_features
-    spared += 0 if linear is None else dictionary.atoms.size
+    spared += 0 if linear is None else dictionary.n_atoms * dictionary.n_features
     if (np.diff(dictionary.bounds) ** 2).sum() < spared:
         return _through_class_grams(dictionary, targets, codes, linear)
     return _through_class_vectors(dictionary, targets, codes)
@@ -100,44 +95,30 @@ def _through_support(dictionary, targets, codes):
     return squares, norms
 
 
-def _row_dots(left, right):
-    return np.einsum("ij,ij->i", left, right)
+def _misfit_squares(dictionary, k, targets, codes):
+    """‖t − X_k c_k‖² from the d-vector of class k itself."""
+    block = dictionary.blocks[k]
+    misfit = targets - codes[:, block] @ dictionary.atoms[block, :]
+    return leaves(misfit).row_dots(misfit, misfit)
 
 
 def _through_class_vectors(dictionary, targets, codes):
-    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        misfit = targets - codes[:, block] @ dictionary.atoms[block]
-        squares[:, k] = _row_dots(misfit, misfit)
-    return squares
-
-
-def _class_forms(dictionary, codes, linear):
-    """linear_iᵀc_i and c_iᵀ(X_iᵀX_i)c_i of every class: by matrix products for large classes, else by a kernel."""
-    from ancr._kernels import class_quadratics
-
-    cross = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    squares = np.empty_like(cross)
-    if dictionary.n_atoms < _LARGE_CLASS * dictionary.n_classes:
-        class_quadratics(codes, linear, *dictionary.flat_block_grams, dictionary.bounds, cross, squares)
-        return cross, squares
-    for k, (block, gram) in enumerate(zip(dictionary.blocks, dictionary.block_grams, strict=True)):
-        part = codes[:, block]
-        cross[:, k], squares[:, k] = _row_dots(part, linear[:, block]), _row_dots(part, part @ gram)
-    return cross, squares
+    squares = [_misfit_squares(dictionary, k, targets, codes) for k in range(dictionary.n_classes)]
+    return namespace(targets).stack(squares, axis=1)
 
 
 def _through_class_grams(dictionary, targets, codes, linear):
     """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
+    xp, own = namespace(targets), leaves(targets)
     linear = targets @ dictionary.atoms.T if linear is None else linear
-    cross, squares = _class_forms(dictionary, codes, linear)
-    squares += _row_dots(targets, targets)[:, None]
-    spread = squares.copy()
-    squares -= 2.0 * cross
+    cross, squares = own.class_quadratics(dictionary, codes, linear)
+    spread = squares + own.row_dots(targets, targets)[:, None]
+    squares = spread - 2.0 * cross
     # Below this share of what was added up, too few digits are left to take a square root of.
-    cancelled = squares < np.finfo(squares.dtype).eps ** 0.375 * spread
-    for k in np.flatnonzero(cancelled.any(axis=0)):
-        rows, block = np.flatnonzero(cancelled[:, k]), dictionary.blocks[k]
-        misfit = targets[rows] - codes[rows, block] @ dictionary.atoms[block]
-        squares[rows, k] = _row_dots(misfit, misfit)
+    cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
+    for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
+        mask, column = cancelled[:, k], squares[:, k]
+        (rows,) = xp.nonzero(mask)
+        column[mask] = _misfit_squares(dictionary, k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
+        squares[:, k] = column
     return squares

@@ -1,9 +1,10 @@
 """The second axis: where a code may live, with the projection on each set."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
-from ancr._parallel import map_blocks
+from ancr._arrays import concat, is_foreign, is_single, leaves, namespace
 
 
 def project_simplex(points, radius=1.0):
@@ -15,13 +16,13 @@ def project_simplex(points, radius=1.0):
     Parameters
     ----------
     points : array-like of shape (n_rows, n) or (n,)
-        Points to project. float32 stays float32.
+        Points to project, an array of any library. float32 stays float32.
     radius : float, default=1.0
         Sum of each projected row, > 0.
 
     Returns
     -------
-    ndarray of the shape of ``points``
+    array of the shape of ``points``
 
     Examples
     --------
@@ -33,7 +34,24 @@ def project_simplex(points, radius=1.0):
     """
     if not radius > 0 or not np.isfinite(radius):
         raise ValueError(f"radius must be a positive finite number, got {radius!r}")
-    points = check_array(
+    points = _check_points(points)
+    if points.ndim not in (1, 2) or points.shape[-1] == 0:
+        raise ValueError(f"points must be one row or rows of at least one number, got shape {tuple(points.shape)}")
+    rows = points if points.ndim == 2 else points[None, :]
+    if not rows.shape[0]:
+        return points
+    own = leaves(points)
+    parts = own.map_rows(lambda block: own.project_simplex(rows[block, :], float(radius)), rows, rows.shape[1] * 40)
+    return namespace(points).reshape(concat(parts), tuple(points.shape))
+
+
+def _check_points(points):
+    if is_foreign(points):
+        xp = namespace(points)
+        if not bool(xp.all(xp.isfinite(points))):
+            raise ValueError("Input points contains NaN or infinity.")
+        return points if is_single(points.dtype) else xp.astype(points, xp.float64)
+    return check_array(
         points,
         dtype=[np.float64, np.float32],
         ensure_2d=False,
@@ -41,19 +59,6 @@ def project_simplex(points, radius=1.0):
         ensure_min_features=0,
         input_name="points",
     )
-    if points.ndim not in (1, 2) or points.shape[-1] == 0:
-        raise ValueError(f"points must be one row or rows of at least one number, got shape {points.shape}")
-    rows = np.ascontiguousarray(np.atleast_2d(points))
-    out = np.empty_like(rows)
-    map_blocks(lambda block: _project_into(out[block], rows[block], float(radius)), len(rows))
-    return out.reshape(points.shape)
-
-
-def _project_into(out, rows, radius=1.0):
-    from ancr._kernels import project_simplex_rows
-
-    project_simplex_rows(rows, radius, out)
-    return out
 
 
 class Free:
@@ -67,7 +72,7 @@ class Free:
 
     def violation(self, codes):
         """Distance from feasibility in the largest entry, one number a row: always 0."""
-        return np.zeros(codes.shape[0])
+        return 0.0 * _sums(codes)
 
 
 class Affine(Free):
@@ -77,11 +82,11 @@ class Affine(Free):
 
     def project(self, points):
         """Shift every row so that it sums to one."""
-        return points + (1.0 - points.sum(axis=1, keepdims=True)) / points.shape[1]
+        return points + ((1.0 - _sums(points)) / points.shape[1])[:, None]
 
     def violation(self, codes):
         """|Σc − 1| of every row."""
-        return np.abs(np.asarray(codes.sum(axis=1)).ravel() - 1.0)
+        return abs(_sums(codes) - 1.0)
 
 
 class NonNegative(Free):
@@ -91,13 +96,12 @@ class NonNegative(Free):
 
     def project(self, points):
         """Clip at zero."""
-        return np.maximum(points, 0.0)
+        return namespace(points).clip(points, 0.0, None)
 
     def violation(self, codes):
         """Size of the most negative entry of every row."""
-        lowest = codes.min(axis=1)
-        lowest = lowest.toarray().ravel() if hasattr(lowest, "toarray") else lowest
-        return np.maximum(-lowest, 0.0)
+        lowest = codes.min(axis=1).toarray().ravel() if sparse.issparse(codes) else namespace(codes).min(codes, axis=1)
+        return namespace(lowest).clip(-lowest, 0.0, None)
 
 
 class Simplex(Free):
@@ -107,12 +111,18 @@ class Simplex(Free):
 
     def project(self, points):
         """Row-wise `project_simplex`, for input that is already validated."""
-        points = np.ascontiguousarray(points)
-        return _project_into(np.empty_like(points), points)
+        return leaves(points).project_simplex(points)
 
     def violation(self, codes):
         """The larger of the two constraints' violations."""
-        return np.maximum(Affine().violation(codes), NonNegative().violation(codes))
+        outside = Affine().violation(codes)
+        return namespace(outside).maximum(outside, NonNegative().violation(codes))
+
+
+def _sums(codes):
+    if sparse.issparse(codes):
+        return np.asarray(codes.sum(axis=1)).ravel()
+    return namespace(codes).sum(codes, axis=1)
 
 
 SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}

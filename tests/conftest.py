@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from ancr.datasets import DataNotFoundError, load_ar, load_usps
+from tests.backends import BACKENDS, converter
 
 
 def _problem(name):
@@ -33,6 +35,13 @@ PROBLEMS = _problem("")
 def problem(request):
     """Atoms and queries, one case after the other."""
     return _problem(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+def arrays(request):
+    """Makes arrays of one library after the other."""
+    with threadpool_limits(1):  # threads of BLAS would wait for each other in parallel tests
+        yield converter(request.param)
 
 
 @pytest.fixture(scope="session")

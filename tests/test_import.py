@@ -6,7 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-HEAVY = ("numba", "torch", "matplotlib", "dask", "pandas")
+HEAVY = ("numba", "torch", "matplotlib", "dask", "pandas", "array_api_compat")
 
 
 def run(code):

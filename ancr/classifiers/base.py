@@ -7,13 +7,23 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.preprocessing import normalize as unit_rows
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from ancr._arrays import (
+    check_rows,
+    check_same_kind,
+    concat,
+    is_foreign,
+    leaves,
+    like,
+    namespace,
+    needs_numpy,
+    to_numpy,
+)
 from ancr._parallel import blas_threads_for
 from ancr.classifiers.explanation import explain_block
 from ancr.dictionary import Dictionary
@@ -45,7 +55,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples, the atoms of the dictionary.
+            Training samples, the atoms of the dictionary. Arrays of other libraries (PyTorch, CuPy and all that
+            follow the array API) stay what and where they are, and so do all results.
         y : array-like of shape (n_samples,)
             Their labels: numbers or strings, at least two classes.
 
@@ -54,8 +65,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        if is_foreign(X):
+            X = self._check_foreign(X, reset=True)
+            check_classification_targets(to_numpy(y))
+        else:
+            X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
+            check_classification_targets(y)
         return self._learn(Dictionary.build(X, y, normalize=self.normalize))
 
     def partial_fit(self, X, y, classes=None):
@@ -81,7 +96,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         first = "dictionary_" not in vars(self)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
+        needs_numpy(X, "partial_fit")
+        X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
         with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
@@ -105,6 +121,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         vars(self).pop("_prepare_later", None)
         return learned["solver_"]
 
+    def _check_foreign(self, X, reset):
+        X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
+        _check_n_features(self, X, reset=reset)
+        return X
+
     def _learn(self, dictionary, prepare=None):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
@@ -125,7 +146,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, dictionary):
         """What `fit` learns beside the dictionary: ``{attribute: value}``."""
-        alpha, gamma = getattr(self, "alpha", 0.0), getattr(self, "gamma", 0.0)
+        alpha, gamma = float(getattr(self, "alpha", 0.0)), float(getattr(self, "gamma", 0.0))
         quadratic = QUADRATICS[self.quadratic](alpha, gamma, dictionary.n_classes)
         n, d = dictionary.atoms.shape
         problem = Problem(dictionary, quadratic, SETS[self.constraint], finite(getattr(self, "relaxation", None)))
@@ -144,25 +165,34 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         # Without Σc = 1 a code knows no offset: on the two-feature blobs of scikit-learn's checks CRC scores 0.72 and
         # NRC 0.7, whatever their settings.
+        tags.array_api_support = True
         tags.classifier_tags.poor_score = self.constraint in ("free", "nonnegative")
         return tags
 
-    def _map_solutions(self, X, then):
-        """Results of ``then(queries, solution)`` on every block of queries."""
+    def _map_solutions(self, method, X, then):
+        """Results of ``then(queries, solution)`` on every block of queries, for a public method."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return solve_blocks(self.solver_, unit_rows(X) if self._unit_norm else X, then)
+        caller = f"Inputs passed to {type(self).__name__}.{method}()"
+        check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
+        if is_foreign(X):
+            X = self._check_foreign(X, reset=False)
+        else:
+            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+            X = X.astype(self.dictionary_.dtype, order="C", copy=False)
+        return solve_blocks(self.solver_, leaves(X).unit_rows(X) if self._unit_norm else X, then)
 
     def _decide_among_present(self, queries, codes):
         values = self._decide(queries, codes)
-        values[:, np.diff(self.dictionary_.bounds) == 0] = -np.inf  # classes known by name that have no sample yet
+        empty = np.diff(self.dictionary_.bounds) == 0
+        if empty.any():  # classes known by name that have no sample yet
+            values[:, like(np.flatnonzero(empty), values)] = -float("inf")
         return values
 
-    def _decisions(self, X):
-        return np.concatenate(
-            self._map_solutions(X, lambda queries, solution: self._decide_among_present(queries, solution.sorted_codes))
-        )
+    def _decisions(self, method, X):
+        def decide(queries, solution):
+            return self._decide_among_present(queries, solution.sorted_codes)
+
+        return concat(self._map_solutions(method, X, decide))
 
     def predict(self, X):
         """Label of the class that represents each query best.
@@ -174,10 +204,35 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries,)
+        array of shape (n_queries,)
+            Of the library and on the device of X; strings are NumPy's.
         """
-        best = np.argmax(self._decisions(X), axis=1)
-        return self.classes_[best]
+        return self._best_labels(self._decisions("predict", X))
+
+    def _best_labels(self, decisions):
+        best = namespace(decisions).argmax(decisions, axis=1)
+        labels = namespace(self.classes_).take(self.classes_, like(best, self.classes_), axis=0)
+        words = isinstance(labels, np.ndarray) and labels.dtype.kind not in "biuf"
+        return labels if words else like(labels, decisions)
+
+    def score(self, X, y, sample_weight=None):
+        """Share of queries whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+        y : array-like of shape (n_queries,)
+            Their true labels.
+        sample_weight : array-like of shape (n_queries,) or None
+            Weights of the queries.
+
+        Returns
+        -------
+        float
+        """
+        truth, predicted, weight = (to_numpy(values) for values in (y, self.predict(X), sample_weight))
+        return accuracy_score(truth, predicted, sample_weight=weight)
 
     def decision_function(self, X):
         """Decision values of the rule; larger is better.
@@ -189,11 +244,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries,) for two classes, else (n_queries, n_classes)
+        array of shape (n_queries,) for two classes, else (n_queries, n_classes)
             For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        values = self._decisions(X)
-        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+        values = self._decisions("decision_function", X)
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def predict_proba(self, X):
         """Softmax of the decision values over ``temperature``.
@@ -208,9 +263,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries, n_classes)
+        array of shape (n_queries, n_classes)
         """
-        return softmax(self._decisions(X) / self.temperature, axis=1)
+        values = self._decisions("predict_proba", X) / self.temperature
+        xp = namespace(values)
+        weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
+        return weights / xp.sum(weights, axis=1, keepdims=True)
 
     def residuals(self, X):
         """Class residuals r_i = ‖y − X_i c_i‖, whatever the rule.
@@ -222,14 +280,14 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries, n_classes)
+        array of shape (n_queries, n_classes)
             Columns as ``classes_``.
         """
-        return np.concatenate(
-            self._map_solutions(
-                X, lambda queries, solution: class_residuals(self.dictionary_, queries, solution.sorted_codes)
-            )
-        )
+
+        def residuals(queries, solution):
+            return class_residuals(self.dictionary_, queries, solution.sorted_codes)
+
+        return concat(self._map_solutions("residuals", X, residuals))
 
     def codes(self, X):
         """Codes of the queries.
@@ -241,11 +299,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or CSR array of shape (n_queries, n_train)
-            Columns in the order of the samples given to `fit`; CSR where the set makes codes sparse.
+        array or CSR array of shape (n_queries, n_train)
+            Columns in the order of the samples given to `fit`; NumPy's are CSR where the set makes codes sparse, those
+            of other libraries dense.
         """
-        parts = self._map_solutions(X, lambda queries, solution: solution.codes)
-        return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
+        parts = self._map_solutions("codes", X, lambda queries, solution: solution.codes)
+        return (sparse.vstack if sparse.issparse(parts[0]) else concat)(parts)
 
     def explain(self, X, top=5):
         """The training samples that decided each query.
@@ -266,10 +325,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            best = np.argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
-            return explain_block(self.dictionary_, queries, solution.sorted_codes, self.classes_[best], top)
+            labels = to_numpy(self._best_labels(self._decide_among_present(queries, solution.sorted_codes)))
+            return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
 
-        return [explanation for part in self._map_solutions(X, block) for explanation in part]
+        return [explanation for part in self._map_solutions("explain", X, block) for explanation in part]
 
 
 class RepresentationClassifier(BaseRepresentationClassifier):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ancr._arrays import like, namespace, to_numpy
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -39,8 +41,8 @@ class Explanation:
 
 
 def explain_block(dictionary, queries, codes, predicted, top):
-    """One `Explanation` a query, for a block of queries."""
-    codes = sparse.csr_array(codes)
+    """One `Explanation` a query, for a block of queries; NumPy's arrays, wherever the codes live."""
+    codes, queries = sparse.csr_array(to_numpy(codes)), to_numpy(queries)
     return [
         _explain(dictionary, query, codes.indices[a:b], codes.data[a:b], label, top)
         for query, a, b, label in zip(queries, codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
@@ -53,14 +55,19 @@ def _explain(dictionary, query, support, weights, label, top):
     norm = np.linalg.norm(query) or 1.0
     for place, i in enumerate(strongest):
         own = dictionary.labels[support] == dictionary.labels[support[i]]
-        misfit = query - weights[own] @ dictionary.atoms[support[own]]
-        without = misfit + weights[i] * dictionary.atoms[support[i]]
+        atoms = _rows(dictionary.atoms, support[[i, *np.flatnonzero(own)]])
+        misfit = query - weights[own] @ atoms[1:]
+        without = misfit + weights[i] * atoms[0]
         shares[place] = (np.linalg.norm(without) - np.linalg.norm(misfit)) / norm
     chosen = support[strongest]
     return Explanation(
         label,
         dictionary.order[chosen],
         weights[strongest],
-        dictionary.classes[dictionary.labels[chosen]],
+        to_numpy(dictionary.classes)[dictionary.labels[chosen]],
         shares,
     )
+
+
+def _rows(atoms, which):
+    return to_numpy(namespace(atoms).take(atoms, like(which, atoms), axis=0))

@@ -106,6 +106,11 @@ class SRCClassifier(BaseRepresentationClassifier):
             return make_solver("exact", problem, tol=self.tol)
         return InteriorPoint(problem, gap=self.gap)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags
+
 
 class _ClassTermClassifier(BaseRepresentationClassifier):
     """Parameters that ProCRC and CCRC share."""
@@ -318,3 +323,8 @@ class SACRCClassifier(BaseRepresentationClassifier):
 
     def _make_solver(self, problem):
         return SparseAugmented(problem, n_nonzero=self.n_nonzero)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags

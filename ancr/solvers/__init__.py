@@ -12,13 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from ancr._parallel import map_blocks
+from ancr._arrays import check_rows, check_same_kind, is_foreign, namespace, needs_numpy
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
 from ancr.solvers.admm import ADMM
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.exact import Exact
+from ancr.solvers.exact_batched import ExactBatched
 from ancr.solvers.l1 import InteriorPoint
 from ancr.solvers.omp import SparseAugmented
 from ancr.solvers.relaxed import Relaxed
@@ -29,6 +30,7 @@ __all__ = [
     "SOLVERS",
     "ClosedForm",
     "Exact",
+    "ExactBatched",
     "InteriorPoint",
     "Problem",
     "Relaxed",
@@ -40,7 +42,7 @@ __all__ = [
     "solve_blocks",
 ]
 
-Solver = ClosedForm | ADMM | Exact | Relaxed | InteriorPoint | SparseAugmented
+Solver = ClosedForm | ADMM | Exact | ExactBatched | Relaxed | InteriorPoint | SparseAugmented
 # What a user can ask for by name; the others belong to one method or parameter each.
 SOLVERS: dict[str, type[ClosedForm | ADMM | Exact]] = {"exact": Exact, "closed_form": ClosedForm, "admm": ADMM}
 
@@ -77,7 +79,7 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
         _check_relaxation(name, problem)
         return Relaxed(problem, **{key: value for key, value in options.items() if key in Relaxed.options})
     # On the free and affine sets the closed form is the exact solution.
-    solver = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
+    solver: Any = ClosedForm if name == "exact" and problem.kind in ClosedForm.accepts else SOLVERS[name]
     if problem.kind not in solver.accepts:
         if problem.kind == "l1 affine":
             raise ValueError("quadratic='l1' goes with constraint in ['free', 'nonnegative', 'simplex'], not 'affine'")
@@ -88,6 +90,8 @@ def make_solver(name: str, problem: Problem, **options: Any) -> Solver:
             f"solver={name!r} cannot be combined with {wanted}: it accepts constraint in "
             f"{[kind for kind in solver.accepts if kind in SETS]}. For {wanted} use solver in {able}."
         )
+    if solver is Exact and is_foreign(problem.dictionary.atoms):
+        solver = _exact_elsewhere(problem)
     return solver(problem, **{key: value for key, value in options.items() if key in solver.options})
 
 
@@ -104,8 +108,16 @@ def _check_relaxation(name: str, problem: Problem) -> None:
         )
     if name != "exact":
         raise ValueError(f"relaxation needs solver='exact', got solver={name!r}")
+    needs_numpy(problem.dictionary.atoms, "relaxation")
     if problem.quadratic.blocks or problem.quadratic.absolute:
         raise ValueError("relaxation goes with quadratic in ['ridge', 'least_squares'] only")
+
+
+def _exact_elsewhere(problem: Problem) -> type[ExactBatched]:
+    """The exact solver for arrays that are not NumPy's."""
+    if problem.kind not in ExactBatched.accepts:
+        needs_numpy(problem.dictionary.atoms, "quadratic='l1' (SRCClassifier)")
+    return ExactBatched
 
 
 def solve_blocks(
@@ -119,13 +131,14 @@ def solve_blocks(
     unmet = []
 
     def work(block: slice) -> Any:
-        solution = solver.solve(queries[block], **options)
-        unmet.append(int(np.count_nonzero(~solution.converged)))
-        return then(queries[block], solution)
+        solution = solver.solve(queries[block, :], **options)
+        unmet.append(int(namespace(queries).count_nonzero(~solution.converged)))
+        return then(queries[block, :], solution)
 
     # A solver holds about five such rows at once.
-    results = map_blocks(work, len(queries), 5 * solver.problem.dictionary.n_atoms * queries.itemsize)
-    if message := solver.warning(sum(unmet), len(queries)):
+    dictionary = solver.problem.dictionary
+    results = dictionary.leaves.map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize)
+    if message := solver.warning(sum(unmet), queries.shape[0]):
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return results
 
@@ -152,7 +165,8 @@ def solve(
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features)
-        Rows are atoms, used as given: nothing is rescaled.
+        Rows are atoms, used as given: nothing is rescaled. Arrays of other libraries are computed on where they live,
+        and the solution's are of the same kind.
     queries : array-like of shape (n_queries, n_features)
         Rows are queries, used as given.
     alpha : float, default=1e-3
@@ -205,7 +219,11 @@ def solve(
     dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
     if labels is None and quadratic in ("subspace", "probabilistic", "competitive"):
         raise ValueError(f"quadratic={quadratic!r} has terms of the classes: labels must say the class of every atom")
-    queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
+    check_same_kind(queries, dictionary.atoms)
+    if is_foreign(queries):
+        queries = check_rows(queries, "queries", dictionary.dtype)
+    else:
+        queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
     if queries.shape[1] != dictionary.n_features:
         raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
     weights = QUADRATICS[quadratic](alpha, gamma, dictionary.n_classes)

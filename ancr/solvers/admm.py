@@ -16,11 +16,15 @@ Xs follows s by the same recursion, in d numbers instead of n, so the one produc
 Xᵀv is Xz, and z is sparse.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from ancr.solvers._factor import psd_inverse
-from ancr.solvers.solution import Problem, Solution
+from ancr._arrays import add_to_diagonal, concat, device, is_foreign, leaves, like, namespace, to_numpy
+from ancr.solvers.solution import Array, Problem, Solution
 
 # Used where neither `tol` nor `max_iter` is given.
 DEFAULT_MAX_ITER = 10_000
@@ -62,7 +66,7 @@ class ADMM:
         self.code = code or "z"
         self.fixed_count = max_iter is not None and tol is None
         self.max_iter = DEFAULT_MAX_ITER if max_iter is None else max_iter
-        self.tol = (1e-4 if problem.dictionary.dtype == np.float32 else 1e-5) if tol is None else tol
+        self.tol = (1e-4 if problem.dictionary.is_single else 1e-5) if tol is None else tol
         narrow = problem.dictionary.n_features < problem.dictionary.n_atoms
         through = _ThroughFeatures if narrow and not problem.quadratic.blocks else _ThroughAtoms
         self._c_step: _ThroughFeatures | _ThroughAtoms = through(problem, rho)
@@ -76,61 +80,87 @@ class ADMM:
             "Raise max_iter, or leave tol=None and give max_iter to run a fixed number of iterations on purpose."
         )
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+    def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        from ancr._kernels import admm_step
-
-        shape, dtype = (len(queries), self.problem.dictionary.n_atoms), queries.dtype
-        on_simplex = self.problem.constraint.name == "simplex"
-        result = np.empty(shape, dtype)
-        n_iter = np.full(len(queries), self.max_iter)
-        converged = np.zeros(len(queries), bool)
+        dictionary, on_simplex = self.problem.dictionary, self.problem.constraint.name == "simplex"
+        xp, admm_step = dictionary.xp, dictionary.leaves.admm_step
+        parts: list[_Part] = []
         values: list[np.ndarray] = []
 
         # 1. State of the queries still running. An infinite threshold makes the first z zero.
-        active = np.arange(len(queries))
-        codes, shifted = np.zeros(shape, dtype), np.zeros(shape, dtype)
-        threshold = np.full(len(queries), np.inf, dtype)
+        active = np.arange(queries.shape[0])
+        shape, kind = (queries.shape[0], dictionary.n_atoms), {"dtype": queries.dtype, "device": device(queries)}
+        codes, shifted = xp.zeros(shape, **kind), xp.zeros(shape, **kind)
+        threshold = xp.full(shape[0], xp.inf, **kind)
         own = self._c_step.begin(queries)
         for iteration in range(1, self.max_iter + 1):
             # 2. The c-step is a matrix product for all queries, the z- and δ-steps are fused row by row.
-            fresh = self._c_step.advance(own, shifted, threshold)
-            change = np.empty(len(active), dtype)
-            admm_step(on_simplex, self.rho, self._c_step.diagonal, fresh, codes, shifted, threshold, change)
+            fresh = self._c_step.advance(own, None if iteration == 1 else (shifted, threshold))
+            codes, shifted, threshold, change = admm_step(
+                on_simplex, self.rho, self._c_step.diagonal, fresh, codes, shifted, threshold
+            )
             if history:
                 iterate = self._iterate(codes, shifted, threshold)
                 values.append(self._objective_now(queries, active, iterate, values))
             # 3. A query that meets the tolerance keeps the iterate it met it with and leaves the batch.
             met = change < self.tol
-            last = iteration == self.max_iter
-            leaves = np.full(len(active), last) if self.fixed_count else met | last
-            if leaves.any():
-                gone, stays = active[leaves], ~leaves
-                result[gone] = self._iterate(codes[leaves], shifted[leaves], threshold[leaves])
-                n_iter[gone], converged[gone] = iteration, met[leaves]
-                if not stays.any():
+            if iteration == self.max_iter:
+                parts.append(_Part(active, self._iterate(codes, shifted, threshold), met, iteration))
+                break
+            ready = np.zeros(len(active), bool) if self.fixed_count else to_numpy(met)
+            if ready.any():
+                gone = like(np.flatnonzero(ready), queries)
+                iterate = self._iterate(*(xp.take(a, gone, axis=0) for a in (codes, shifted, threshold)))
+                parts.append(_Part(active[ready], iterate, xp.take(met, gone, axis=0), iteration))
+                if ready.all():
                     break
-                active, threshold, codes, shifted = (a[stays] for a in (active, threshold, codes, shifted))
-                own = [array[stays] for array in own]
-        stored = sparse.csr_array(result) if self.code == "z" else result
-        return Solution(stored, n_iter, converged, self.problem, queries, np.array(values) if history else None)
+                stays = like(np.flatnonzero(~ready), queries)
+                active = active[~ready]
+                codes, shifted, threshold = (xp.take(a, stays, axis=0) for a in (codes, shifted, threshold))
+                own = [xp.take(array, stays, axis=0) for array in own]
+        return self._solution(queries, parts, np.array(values) if history else None)
 
-    def _iterate(self, codes: np.ndarray, shifted: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    def _solution(self, queries: Array, parts: list[_Part], history: np.ndarray | None) -> Solution:
+        """The parts of the batch, in the order of the queries."""
+        codes, converged = concat([part.codes for part in parts]), concat([part.converged for part in parts])
+        n_iter = np.repeat([part.n_iter for part in parts], [len(part.rows) for part in parts])
+        if len(parts) > 1:
+            back = np.argsort(np.concatenate([part.rows for part in parts]))
+            n_iter, place = n_iter[back], like(back, queries)
+            codes, converged = (namespace(queries).take(a, place, axis=0) for a in (codes, converged))
+        stored = sparse.csr_array(codes) if self.code == "z" and not is_foreign(codes) else codes
+        history = None if history is None else like(history, queries)
+        return Solution(stored, like(n_iter, queries), converged, self.problem, queries, history)
+
+    def _iterate(self, codes: Array, shifted: Array, threshold: Array) -> Array:
         """The iterate asked for: c, or z with its sum made exact."""
         if self.code == "c":
             return codes
-        z = np.maximum(shifted - threshold[:, None], 0.0)
+        xp = namespace(shifted)
+        z = xp.clip(shifted - threshold[:, None], 0.0, None)
         if self.problem.constraint.name == "simplex":
-            z /= z.sum(axis=1, keepdims=True)
+            z /= xp.sum(z, axis=1, keepdims=True)
         return z
 
     def _objective_now(
-        self, queries: np.ndarray, active: np.ndarray, iterate: np.ndarray, values: list[np.ndarray]
+        self, queries: Array, active: np.ndarray, iterate: Array, values: list[np.ndarray]
     ) -> np.ndarray:
         """Objective of every query; one that left the batch keeps its last value."""
-        now = values[-1].copy() if values else np.empty(len(queries), queries.dtype)
-        now[active] = self.problem.quadratic.objective(self.problem.dictionary, queries[active], iterate)
+        rows = namespace(queries).take(queries, like(active, queries), axis=0)
+        objective = to_numpy(self.problem.quadratic.objective(self.problem.dictionary, rows, iterate))
+        now = values[-1].copy() if values else np.empty(queries.shape[0], objective.dtype)
+        now[active] = objective
         return now
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Queries that left the batch together."""
+
+    rows: np.ndarray
+    codes: Array
+    converged: Array
+    n_iter: int
 
 
 class _ThroughAtoms:
@@ -140,18 +170,22 @@ class _ThroughAtoms:
 
     def __init__(self, problem: Problem, rho: float) -> None:
         dictionary, quadratic = problem.dictionary, problem.quadratic
-        matrix = quadratic.matrix(dictionary, shift=rho / 2).astype(np.float64, copy=False)
-        self._inverse = psd_inverse(matrix, quadratic.ridge + rho / 2).astype(dictionary.dtype, copy=False)
+        xp, psd_inverse = dictionary.xp, dictionary.leaves.psd_inverse
+        matrix = xp.astype(quadratic.matrix(dictionary, shift=rho / 2), xp.float64, copy=False)
+        self._inverse = xp.astype(psd_inverse(matrix, quadratic.ridge + rho / 2), dictionary.dtype, copy=False)
         self._operator = quadratic.target * (dictionary.atoms.T @ self._inverse)
         self._rho = rho
 
-    def begin(self, queries: np.ndarray) -> list[np.ndarray]:
+    def begin(self, queries: Array) -> list[Array]:
         """A⁻¹b: what the c-step needs to know of each query."""
         return [queries @ self._operator]
 
-    def advance(self, own: list[np.ndarray], shifted: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-        """A⁻¹b + A⁻¹w."""
-        push = np.maximum(shifted - threshold[:, None], 0.0)
+    def advance(self, own: list[Array], now: tuple[Array, Array] | None) -> Array:
+        """A⁻¹b + A⁻¹w, with w = 0 at first."""
+        if now is None:
+            return own[0]
+        shifted, threshold = now
+        push = namespace(shifted).clip(shifted - threshold[:, None], 0.0, None)
         push -= 0.5 * shifted
         push *= self._rho
         fresh = push @ self._inverse
@@ -168,23 +202,24 @@ class _ThroughFeatures:
         self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self.diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift
-        side = problem.dictionary.scatter.copy()
-        side[np.diag_indices_from(side)] += self._shift
-        self._inverse = psd_inverse(side, self._shift).astype(self._atoms.dtype, copy=False)
+        xp, psd_inverse = problem.dictionary.xp, problem.dictionary.leaves.psd_inverse
+        side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), self._shift)
+        inverse = psd_inverse(side, self._shift)
+        self._inverse = xp.astype(inverse, self._atoms.dtype, copy=False)
 
-    def begin(self, queries: np.ndarray) -> list[np.ndarray]:
+    def begin(self, queries: Array) -> list[Array]:
         """The queries, weighted, and Xs = 0: what the c-step needs to know of each query."""
-        return [self._target * queries, np.zeros_like(queries)]
+        return [self._target * queries, namespace(queries).zeros_like(queries)]
 
-    def advance(self, own: list[np.ndarray], shifted: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    def advance(self, own: list[Array], now: tuple[Array, Array] | None) -> Array:
         """Xᵀv/μ, after bringing Xs up to date."""
-        from ancr._kernels import sparse_image
-
         queries, shifted_image = own
-        z_image = np.empty_like(queries)
-        sparse_image(shifted, threshold, self._atoms, z_image)
-        v = queries - self._rho * (z_image - 0.5 * shifted_image)
-        v = v @ self._inverse
-        shifted_image += self.diagonal * (queries - self._shift * v) - z_image
+        if now is None:
+            v = queries @ self._inverse
+            own[1] = self.diagonal * (queries - self._shift * v)
+        else:
+            z_image = leaves(self._atoms).image_of_positive(*now, self._atoms)
+            v = (queries - self._rho * (z_image - 0.5 * shifted_image)) @ self._inverse
+            own[1] += self.diagonal * (queries - self._shift * v) - z_image
         v *= self.diagonal
         return v @ self._atoms.T

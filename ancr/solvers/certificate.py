@@ -18,52 +18,56 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh
 
+from ancr._arrays import leaves, like, to_numpy
 from ancr.dictionary import Dictionary
 from ancr.sets import SETS
-from ancr.solvers.solution import Problem
+from ancr.solvers.solution import Array, Problem, in_double
 
-Bound = Callable[[np.ndarray, Any, np.ndarray], np.ndarray]
+_EPS = float(np.finfo(float).eps)
+Bound = Callable[[Array, Any, Array], Array]
 
 
-def relative_gap(problem: Problem) -> Callable[[np.ndarray, Any], np.ndarray]:
+def relative_gap(problem: Problem) -> Callable[[Array, Any], Array]:
     """The function (queries, codes) → gap over scale, in double precision."""
     problem = replace(problem, dictionary=_in_double(problem.dictionary))
     bound = _BOUNDS[problem.kind](problem)
     quadratic, dictionary = problem.quadratic, problem.dictionary
 
-    def gap(queries: np.ndarray, codes: Any) -> np.ndarray:
-        queries, codes = queries.astype(np.float64), codes.astype(np.float64)
+    xp = dictionary.xp
+
+    def gap(queries: Array, codes: Any) -> Array:
+        queries, codes = in_double(queries), in_double(codes)
         excess = bound(queries, codes, quadratic.pull(dictionary, queries, codes))
         scale = problem.scale(queries, codes)
         # A zero query over zero atoms has nothing to be wrong about.
-        return np.maximum(excess, 0.0) / np.where(scale > 0.0, scale, 1.0)
+        return xp.clip(excess, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
 
     return gap
 
 
 def _in_double(dictionary: Dictionary) -> Dictionary:
-    if dictionary.dtype == np.float64:
-        return dictionary
-    return replace(dictionary, atoms=dictionary.atoms.astype(np.float64))
+    return replace(dictionary, atoms=in_double(dictionary.atoms)) if dictionary.is_single else dictionary
 
 
-def _row_dots(dense: np.ndarray, codes: Any) -> np.ndarray:
+def _row_dots(dense: Array, codes: Any) -> Array:
     if sparse.issparse(codes):
         return np.asarray(codes.multiply(dense).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", dense, codes)
+    return leaves(dense).row_dots(dense, codes)
 
 
-def _hardest_pull(problem: Problem, queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+def _hardest_pull(problem: Problem, queries: Array, codes: Any, pull: Array) -> Array:
     """max p, less what rounding alone can make of it: the bound is for data equal to ours to the last digit."""
-    rounding = 16.0 * np.finfo(float).eps * np.sqrt(problem.scale(queries, codes))
-    lengths = np.sqrt(problem.quadratic.diagonal(problem.dictionary))
-    return (pull - rounding[:, None] * lengths).max(axis=1)
+    xp = problem.dictionary.xp
+    rounding = 16.0 * _EPS * xp.sqrt(problem.scale(queries, codes))
+    lengths = xp.sqrt(problem.quadratic.diagonal(problem.dictionary))
+    return xp.max(pull - rounding[:, None] * lengths, axis=1)
 
 
 def _simplex_bound(problem: Problem) -> Bound:
@@ -72,62 +76,64 @@ def _simplex_bound(problem: Problem) -> Bound:
 
 def _orthant_bound(problem: Problem) -> Bound:
     quadratic, dictionary = problem.quadratic, problem.dictionary
+    xp = dictionary.xp
     lift, lift_square = _interior_point(problem)
 
-    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+    def bound(queries: Array, codes: Any, pull: Array) -> Array:
         bounds = [quadratic.excess(dictionary, queries, codes)]
         excess = _hardest_pull(problem, queries, codes, pull)
         loose = -2.0 * _row_dots(pull, codes)
         if lift is not None:
-            excess = np.maximum(excess, 0.0)
+            excess = xp.clip(excess, 0.0, None)
             bounds.append(loose + 2.0 * excess * (codes @ lift) + excess**2 * lift_square)
         else:
-            bounds.append(np.where(excess <= 0.0, loose, np.inf))
+            bounds.append(xp.where(excess <= 0.0, loose, xp.full_like(loose, xp.inf)))
         if quadratic.ridge:
             dense = codes.toarray() if sparse.issparse(codes) else codes
-            step = np.maximum(pull / quadratic.ridge, -dense)
-            bounds.append((2.0 * pull * step - quadratic.ridge * step**2).sum(axis=1))
-        return np.minimum.reduce(bounds)
+            step = xp.maximum(pull / quadratic.ridge, -dense)
+            bounds.append(xp.sum(2.0 * pull * step - quadratic.ridge * step**2, axis=1))
+        return reduce(xp.minimum, bounds)
 
     return bound
 
 
-def _interior_point(problem: Problem) -> tuple[np.ndarray | None, float]:
+def _interior_point(problem: Problem) -> tuple[Array | None, float]:
     """He and eᵀHe for an e with He ≥ 1; None where there is none, or none that double precision can tell."""
-    from ancr.solvers.exact import Exact
+    from ancr.solvers import make_solver
 
     dictionary, quadratic = problem.dictionary, problem.quadratic
     # An all-zero atom pulls at nothing, ever; it would put the origin into the hull.
-    present = quadratic.diagonal(dictionary) > 0.0
-    if not present.any():
+    present = np.flatnonzero(to_numpy(quadratic.diagonal(dictionary)) > 0.0)
+    if not len(present):
         return None, 0.0
-    origin = np.zeros((1, dictionary.n_features))
-    sub = Dictionary.build(dictionary.atoms[present], dictionary.labels[present], normalize=False)
+    xp, rows = dictionary.xp, like(present, dictionary.atoms)
+    origin = xp.zeros_like(dictionary.atoms[:1, :])
+    sub = Dictionary.build(xp.take(dictionary.atoms, rows, axis=0), dictionary.labels[present], normalize=False)
     hull_problem = Problem(sub, replace(quadratic, absolute=0.0), SETS["simplex"])
-    hull = Exact(hull_problem).solve(origin).codes
-    image = -quadratic.pull(sub, origin, hull)[0]  # H·p, since b = 0
-    least, norm = float(image.min()), float((hull @ image)[0])
-    if least <= 1e-12 * hull_problem.scale(origin, hull)[0]:
+    hull = make_solver("exact", hull_problem).solve(origin).codes
+    image = -quadratic.pull(sub, origin, hull)[0, :]  # H·p, since b = 0
+    least, norm = float(xp.min(image)), float((hull @ image)[0])
+    if least <= 1e-12 * float(hull_problem.scale(origin, hull)[0]):
         return None, 0.0
     lift = np.zeros(dictionary.n_atoms)
-    lift[present] = image / least
-    return lift, norm / least**2
+    lift[present] = to_numpy(image) / least
+    return like(lift, dictionary.atoms), norm / least**2
 
 
 def _unconstrained_bound(problem: Problem) -> Bound:
-    affine = problem.constraint.name == "affine"
+    xp, affine = problem.dictionary.xp, problem.constraint.name == "affine"
     curvature = problem.quadratic.ridge or _smallest_curvature(problem, affine)
 
-    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+    def bound(queries: Array, codes: Any, pull: Array) -> Array:
         if affine:
-            pull = pull - pull.mean(axis=1, keepdims=True)
-        return np.einsum("ij,ij->i", pull, pull) / curvature
+            pull = pull - xp.mean(pull, axis=1, keepdims=True)
+        return _row_dots(pull, pull) / curvature
 
     return bound
 
 
 def _smallest_curvature(problem: Problem, affine: bool) -> float:
-    matrix = problem.quadratic.matrix(problem.dictionary)
+    matrix = to_numpy(problem.quadratic.matrix(problem.dictionary))
     if affine:
         matrix = matrix - matrix.mean(axis=0)
         matrix = matrix - matrix.mean(axis=1, keepdims=True)
@@ -140,12 +146,12 @@ def _absolute_bound(problem: Problem) -> Bound:
     quadratic, dictionary = problem.quadratic, problem.dictionary
     signed = problem.constraint.name == "free"
 
-    def bound(queries: np.ndarray, codes: Any, pull: np.ndarray) -> np.ndarray:
+    def bound(queries: Array, codes: Any, pull: Array) -> Array:
         residual = queries - codes @ dictionary.atoms
         hardest = (np.abs(pull) if signed else pull).max(axis=1)
         shrink = np.minimum(1.0, quadratic.absolute / 2.0 / np.maximum(hardest, np.finfo(float).tiny))
-        dual = 2.0 * shrink * np.einsum("ij,ij->i", residual, queries)
-        dual -= shrink**2 * np.einsum("ij,ij->i", residual, residual)
+        dual = 2.0 * shrink * _row_dots(residual, queries)
+        dual -= shrink**2 * _row_dots(residual, residual)
         return quadratic.objective(dictionary, queries, codes) - dual
 
     return bound

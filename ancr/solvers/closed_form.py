@@ -1,10 +1,13 @@
 """Codes without inequality constraints: one factorisation, then one matrix product for all queries."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
+from ancr._arrays import add_to_diagonal, is_foreign, leaves, namespace
 from ancr.quadratics import Quadratic
-from ancr.solvers._factor import psd_solver
-from ancr.solvers.solution import Problem, Solution
+from ancr.solvers.solution import Array, Problem, Solution
 
 
 class ClosedForm:
@@ -31,27 +34,26 @@ class ClosedForm:
         self.problem = problem
         affine = problem.constraint.name == "affine"
         dictionary, quadratic = problem.dictionary, problem.quadratic
-        atoms = dictionary.atoms
+        atoms, xp = dictionary.atoms, dictionary.xp
         narrow = dictionary.n_features < dictionary.n_atoms
-        self._centre = np.zeros(atoms.shape[1], atoms.dtype)
-        self._offset = np.zeros(atoms.shape[0], atoms.dtype)
+        self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (affine or quadratic.gram):
             self._prepare_dense(affine)
         elif quadratic.blocks:
             # H is block-diagonal: every class has its own small ridge problem.
             alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
             blocks = [block for block in dictionary.blocks if block.stop > block.start]
-            self._operator = np.concatenate([ridge_operator(atoms[block], alone) for block in blocks], axis=1)
+            self._operator = xp.concat([ridge_operator(atoms[block, :], alone) for block in blocks], axis=1)
         elif affine:
             aim = quadratic.target / quadratic.gram
-            mean = dictionary.mean.astype(atoms.dtype)
+            mean = xp.astype(dictionary.mean, atoms.dtype)
             self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
             operator = ridge_operator(atoms - mean, quadratic, dictionary.spread if narrow else None)
             # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
-            self._operator = operator - operator.mean(axis=1, keepdims=True)
+            self._operator = operator - xp.mean(operator, axis=1, keepdims=True)
         else:
             # The side that the dictionary holds is the one that it extends when it grows.
-            held = dictionary.scatter if narrow else dictionary.gram if atoms.dtype == np.float64 else None
+            held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
             self._operator = ridge_operator(atoms, quadratic, held)
 
     def _prepare_dense(self, affine: bool) -> None:
@@ -61,52 +63,60 @@ class ClosedForm:
         matrix definite without touching w.
         """
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        matrix, right = quadratic.matrix(dictionary).astype(np.float64), quadratic.target * dictionary.atoms
-        n = len(matrix)
+        xp, psd_solver = dictionary.xp, dictionary.leaves.psd_solver
+        matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
+        right = xp.astype(quadratic.target * dictionary.atoms, xp.float64)
+        n = matrix.shape[0]
         if affine:
-            even = -matrix.mean(axis=1)
+            even = -xp.mean(matrix, axis=1)
             matrix = _centred(_centred(matrix).T)
-            size = np.trace(matrix) / n or 1.0
+            size = float(xp.linalg.trace(matrix)) / n or 1.0
             solve = psd_solver(matrix + size / n, quadratic.ridge)
-            offset = solve(even - even.mean())
-            self._offset = (1.0 / n + offset - offset.mean()).astype(dictionary.dtype)
-            operator = _centred(solve(_centred(right.astype(np.float64))))
+            offset = solve(even - xp.mean(even))
+            self._offset = xp.astype(1.0 / n + offset - xp.mean(offset), dictionary.dtype)
+            operator = _centred(solve(_centred(right)))
         else:
-            operator = psd_solver(matrix, quadratic.ridge)(right.astype(np.float64))
-        self._operator = np.ascontiguousarray(operator.T, dictionary.dtype)
+            operator = psd_solver(matrix, quadratic.ridge)(right)
+        self._operator = _row_major(operator.T, dictionary.dtype)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """A closed form always converges."""
         return None
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+    def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
         codes = (queries - self._centre) @ self._operator
         codes += self._offset
-        done = np.ones(len(queries), bool)
-        solution = Solution(codes, done.astype(int), done, self.problem, queries)
-        if not history:
-            return solution
-        return Solution(codes, done.astype(int), done, self.problem, queries, solution.objective[None])
+        once = namespace(queries).ones_like(queries[:, 0], dtype=namespace(queries).int64)
+        solution = Solution(codes, once, once > 0, self.problem, queries)
+        return replace(solution, history=solution.objective[None, :]) if history else solution
 
 
-def ridge_operator(atoms: np.ndarray, quadratic: Quadratic, held: np.ndarray | None = None) -> np.ndarray:
+def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None) -> Array:
     """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d.
 
     ``held`` is that side's product of the atoms in double precision, where someone has it.
     """
     n, d = atoms.shape
-    ridge, double = quadratic.ridge / quadratic.gram, atoms.astype(np.float64, copy=False)
+    xp = namespace(atoms)
+    ridge, double = quadratic.ridge / quadratic.gram, xp.astype(atoms, xp.float64, copy=False)
     if held is not None:
-        side = held.copy()
+        side = xp.asarray(held, copy=True)
     else:
         side = double.T @ double if d < n else double @ double.T
-    side[np.diag_indices_from(side)] += ridge
-    solve = psd_solver(side, ridge)
+    side = add_to_diagonal(side, ridge)
+    solve = leaves(atoms).psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
-    return np.ascontiguousarray((quadratic.target / quadratic.gram) * operator, atoms.dtype)
+    return _row_major((quadratic.target / quadratic.gram) * operator, atoms.dtype)
 
 
-def _centred(columns: np.ndarray) -> np.ndarray:
+def _row_major(matrix: Array, dtype: Any) -> Array:
+    """Rows next to each other in memory, where the library has a notion of it."""
+    if is_foreign(matrix):
+        return namespace(matrix).astype(matrix, dtype)
+    return np.ascontiguousarray(matrix, dtype)
+
+
+def _centred(columns: Array) -> Array:
     """Columns with their means taken out."""
-    return columns - columns.mean(axis=0)
+    return columns - namespace(columns).mean(columns, axis=0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ancr._arrays import needs_numpy
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.solution import Problem, Solution
 
@@ -25,12 +26,13 @@ class SparseAugmented:
     options = ("n_nonzero",)
 
     def __init__(self, problem: Problem, n_nonzero: int = 50) -> None:
+        needs_numpy(problem.dictionary.atoms, "orthogonal matching pursuit (SACRCClassifier)")
         self.problem = problem
         self.n_nonzero = min(n_nonzero, *problem.dictionary.atoms.shape)
         self._ridge = ClosedForm(problem)
         self._gram = problem.dictionary.gram
         # Below this share of an atom's square nothing new is left of it, but rounding.
-        self._rounding = 1e-5 if problem.dictionary.dtype == np.float32 else 1e-10
+        self._rounding = 1e-5 if problem.dictionary.is_single else 1e-10
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Neither part iterates to a limit."""

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr._parallel import map_blocks
+from ancr._arrays import concat, is_foreign, namespace
 from ancr.dictionary import Dictionary
 from ancr.quadratics import Quadratic
 from ancr.sets import Free
+
+# An array of any library that follows the array API standard.
+Array = Any
 
 
 @dataclass(frozen=True)
@@ -36,45 +39,46 @@ class Problem:
             return name
         return "l1 affine" if name == "affine" else "l1"
 
-    def scale(self, queries: np.ndarray, codes: Any) -> np.ndarray:
+    def scale(self, queries: Array, codes: Any) -> Array:
         """Size of the terms of each query's objective, to which a gap is compared.
 
         ‖y‖² + (Σ|c_j|·√H_jj)², an upper bound of every term. On the simplex, where a code cannot shrink with its
         query, √ε times the longest atom's square counts too: rounding hides what is smaller.
         """
-        quadratic, lengths = self.quadratic, np.sqrt(self.quadratic.diagonal(self.dictionary))
+        xp, leaves = self.dictionary.xp, self.dictionary.leaves
+        lengths = xp.sqrt(self.quadratic.diagonal(self.dictionary))
         span = abs(codes) @ lengths
         if self.constraint.name == "simplex":
-            span = span + np.finfo(float).eps ** 0.25 * lengths.max()
-        return quadratic.reach(self.dictionary) * (queries**2).sum(axis=1) + span**2
+            span = span + float(np.finfo(float).eps) ** 0.25 * xp.max(lengths)
+        return self.quadratic.reach(self.dictionary) * leaves.row_dots(queries, queries) + span**2
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Codes of a batch of queries, with what is needed to judge them.
+    """Codes of a batch of queries, with what is needed to judge them. All arrays are of the atoms' library.
 
     Attributes
     ----------
-    sorted_codes : ndarray or CSR array of shape (n_queries, n_atoms)
+    sorted_codes : array or CSR array of shape (n_queries, n_atoms)
         One code a row, columns as the dictionary sorts its atoms; `codes` has them in the order given.
-    n_iter : ndarray of shape (n_queries,)
+    n_iter : array of shape (n_queries,)
         Iterations spent on each query.
-    converged : ndarray of bool of shape (n_queries,)
+    converged : array of bool of shape (n_queries,)
         Whether the solver's stopping test was met; for the exact solver, that it found no atom to improve with.
-    history : ndarray of shape (n_iterations, n_queries) or None
+    history : array of shape (n_iterations, n_queries) or None
         Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
     """
 
     sorted_codes: Any
-    n_iter: np.ndarray
-    converged: np.ndarray
+    n_iter: Array
+    converged: Array
     problem: Problem
-    queries: np.ndarray
-    history: np.ndarray | None = None
+    queries: Array
+    history: Array | None = None
 
     @cached_property
     def codes(self) -> Any:
-        """One code a row, columns in the order of the atoms given; CSR where the set makes codes sparse."""
+        """One code a row, columns in the order of the atoms given; CSR where NumPy's are sparse."""
         return self.problem.dictionary.in_given_order(self.sorted_codes)
 
     @property
@@ -82,28 +86,27 @@ class Solution:
         """The points of the set that the codes are near: the codes themselves, without a relaxation."""
         return self.sorted_codes
 
-    def _by_block(self, function: Callable[[np.ndarray, Any], np.ndarray]) -> np.ndarray:
+    def _by_block(self, function: Callable[[Array, Any], Array]) -> Array:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8
-        parts = map_blocks(
-            lambda block: function(self.queries[block], self.sorted_codes[block]),
-            len(self.queries),
-            row_bytes,
+        return concat(
+            self.problem.dictionary.leaves.map_rows(
+                lambda block: function(self.queries[block, :], self.sorted_codes[block, :]), self.queries, row_bytes
+            )
         )
-        return np.concatenate(parts)
 
     @cached_property
-    def objective(self) -> np.ndarray:
+    def objective(self) -> Array:
         """The objective at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
         quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
         return self._by_block(lambda queries, codes: quadratic.objective(dictionary, queries, codes))
 
     @cached_property
-    def violation(self) -> np.ndarray:
+    def violation(self) -> Array:
         """How far each code lies outside its set, in the largest violated constraint."""
-        return self.problem.constraint.violation(self.sorted_codes.astype(np.float64))
+        return self.problem.constraint.violation(in_double(self.sorted_codes))
 
     @cached_property
-    def gap(self) -> np.ndarray:
+    def gap(self) -> Array:
         """Upper bound on f(c) − f*, relative to the scale of the problem's terms; see ``docs/exact.md``.
 
         Computed from the problem in double precision, whatever the solver did. It bounds the suboptimality of a
@@ -113,12 +116,12 @@ class Solution:
 
         return self._by_block(relative_gap(self.problem))
 
-    def verify(self, tol: float | None = None, feasibility: float | None = None) -> np.ndarray:
+    def verify(self, tol: float | None = None, feasibility: float | None = None) -> Array:
         """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``.
 
         By default 1e-12 and 1e-8, in float32 1e-5 and 1e-6.
         """
-        single = self.problem.dictionary.dtype == np.float32
+        single = self.problem.dictionary.is_single
         tol = (1e-6 if single else 1e-8) if tol is None else tol
         feasibility = (1e-5 if single else 1e-12) if feasibility is None else feasibility
         return (self.violation <= feasibility) & (self.gap <= tol)
@@ -141,12 +144,18 @@ def _join(values: Sequence[Any]) -> Any:
         return concatenate(values)
     if sparse.issparse(first):
         return sparse.vstack(values)
-    return np.concatenate(values) if isinstance(first, np.ndarray) and first.ndim else first
+    return concat(values) if getattr(first, "ndim", 0) else first
 
 
-def _join_histories(histories: Sequence[Any]) -> np.ndarray:
-    longest = max(len(history) for history in histories)
-    padded = [
-        np.concatenate([history, np.repeat(history[-1:], longest - len(history), axis=0)]) for history in histories
-    ]
-    return np.concatenate(padded, axis=1)
+def _join_histories(histories: Sequence[Any]) -> Array:
+    longest = max(history.shape[0] for history in histories)
+    xp = namespace(histories[0])
+    padded = [concat([history, *[history[-1:, :]] * (longest - history.shape[0])]) for history in histories]
+    return xp.concat(padded, axis=1)
+
+
+def in_double(codes: Any) -> Any:
+    """Codes, CSR or of any library, in double precision."""
+    if is_foreign(codes):
+        return namespace(codes).astype(codes, namespace(codes).float64)
+    return codes.astype(np.float64)

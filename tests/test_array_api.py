@@ -1,0 +1,240 @@
+"""Every classifier on arrays of every library: the answers of the NumPy path, in the library and precision of X."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from ancr import (
+    ACRClassifier,
+    ANCRClassifier,
+    CCRCClassifier,
+    CRCClassifier,
+    CROCClassifier,
+    NCRClassifier,
+    NRCClassifier,
+    NSCClassifier,
+    ProCRCClassifier,
+    RepresentationClassifier,
+    SACRCClassifier,
+    SRCClassifier,
+    project_simplex,
+    solve,
+)
+
+CLASSIFIERS = [
+    CRCClassifier(rule="reg"),
+    ACRClassifier(),
+    NCRClassifier(),
+    NRCClassifier(),
+    ANCRClassifier(),
+    ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c"),
+    ANCRClassifier(solver="admm", rho=1.0, tol=1e-3),
+    NRCClassifier(solver="admm", rho=0.1, max_iter=5, code="c"),
+    NSCClassifier(),
+    ProCRCClassifier(),
+    ProCRCClassifier(constraint="simplex", gamma=0.1),
+    CCRCClassifier(constraint="affine"),
+    CROCClassifier(),
+    RepresentationClassifier(constraint="simplex", rule="label", normalize=False),
+]
+
+
+def _cases():
+    rng = np.random.default_rng(0)
+    wide, tall = rng.standard_normal((18, 30)), rng.standard_normal((60, 8))
+    zero = tall.copy()
+    zero[::7] = 0.0
+    return {
+        "n < d": (wide, rng.standard_normal((9, 30))),
+        "n > d": (tall, rng.standard_normal((40, 8))),
+        "non-negative": (np.abs(tall), np.abs(rng.standard_normal((11, 8)))),
+        "duplicates": (np.repeat(np.abs(tall[:12]), 4, axis=0), np.abs(rng.standard_normal((7, 8)))),
+        "zero rows": (zero, np.vstack([np.zeros((1, 8)), rng.standard_normal((5, 8))])),
+        "queries that are atoms": (tall, tall[:6]),
+    }
+
+
+CASES = _cases()
+METHODS = ("predict_proba", "residuals", "codes")
+
+
+@cache
+def numpy_answers(number, case, dtype):
+    """What the NumPy path says."""
+    samples, queries = (rows.astype(dtype) for rows in CASES[case])
+    clf = clone(CLASSIFIERS[number]).fit(samples, np.arange(len(samples)) % 3)
+    answers = {method: getattr(clf, method)(queries) for method in METHODS}
+    return {name: values if isinstance(values, np.ndarray) else values.toarray() for name, values in answers.items()}
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"), [*((case, "float64") for case in CASES), ("n < d", "float32"), ("non-negative", "float32")]
+)
+@pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=lambda i: str(CLASSIFIERS[i]).replace("\n", ""))
+def test_answers_are_those_of_numpy(arrays, number, case, dtype):
+    samples, queries = (arrays(rows.astype(dtype)) for rows in CASES[case])
+    truth = np.arange(samples.shape[0]) % 3
+    clf = clone(CLASSIFIERS[number]).fit(samples, arrays(truth))
+    expected = numpy_answers(number, case, dtype)
+    # Non-negative least squares has many solutions where the atoms' cone is all of space, or atoms come twice.
+    unique = str(clf) != "NRCClassifier()" or case in ("n < d", "non-negative")
+    close = {"atol": 1e-8, "rtol": 1e-6} if dtype == "float64" else {"atol": 5e-3, "rtol": 5e-3}
+    for method in METHODS:
+        found = getattr(clf, method)(queries)
+        found = found.toarray() if hasattr(found, "toarray") else found
+        assert type(found) is type(samples)
+        assert found.dtype == samples.dtype
+        if unique:
+            np.testing.assert_allclose(np.asarray(found), expected[method], **close, err_msg=method)
+    labels = clf.predict(queries)
+    assert type(labels) is type(samples)
+    margins = np.sort(expected["predict_proba"], axis=1)
+    clear = margins[:, -1] - margins[:, -2] > (1e-6 if dtype == "float64" else 1e-2)
+    if unique:
+        np.testing.assert_array_equal(np.asarray(labels)[clear], expected["predict_proba"].argmax(axis=1)[clear])
+
+
+def test_labels_follow_x_and_classes_follow_y(arrays):
+    samples, queries = map(arrays, CASES["n > d"])
+    numbers, words = np.arange(60) % 3 + 5, np.array(["a", "b", "c"])[np.arange(60) % 3]
+    for truth, kind in ((numbers, type(samples)), (words, np.ndarray)):
+        clf = ANCRClassifier().fit(samples, truth)
+        labels = clf.predict(queries)
+        assert isinstance(clf.classes_, np.ndarray)
+        assert type(labels) is kind
+        assert set(np.asarray(labels)) <= set(truth) == set(clf.classes_)
+        assert clf.score(samples, truth) > 0.9
+
+
+def test_two_classes(arrays):
+    samples, queries = map(arrays, CASES["n > d"])
+    clf = ANCRClassifier().fit(samples, arrays(np.arange(60) % 2))
+    values = clf.decision_function(queries)
+    assert tuple(values.shape) == (40,)
+    plain = ANCRClassifier().fit(CASES["n > d"][0], np.arange(60) % 2)
+    np.testing.assert_allclose(np.asarray(values), plain.decision_function(CASES["n > d"][1]), atol=1e-9)
+    assert clf.score(samples, arrays(np.arange(60) % 2)) == 1.0
+    np.testing.assert_array_equal(np.asarray(values) > 0, np.asarray(clf.predict(queries)) == 1)
+
+
+def test_explanations_are_numpys(arrays):
+    samples, queries = CASES["n > d"]
+    truth = np.arange(60) % 3
+    plain = ANCRClassifier().fit(samples, truth).explain(queries, top=2)
+    moved = ANCRClassifier().fit(arrays(samples), arrays(truth)).explain(arrays(queries), top=2)
+    for expected, found in zip(plain, moved, strict=True):
+        assert found.label == expected.label
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_allclose(found.shares, expected.shares, atol=1e-10)
+
+
+def test_small_blocks_give_the_same(arrays):
+    from sklearn import config_context
+
+    samples, queries = map(arrays, CASES["n > d"])
+    for clf in (ANCRClassifier(), ANCRClassifier(solver="admm", rho=0.1, max_iter=3)):
+        clf.fit(samples, arrays(np.arange(60) % 3))
+        whole = clf.residuals(queries)
+        with config_context(working_memory=0.01):
+            np.testing.assert_allclose(np.asarray(clf.residuals(queries)), np.asarray(whole), atol=1e-12)
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
+def test_solutions_certify_themselves(arrays, constraint):
+    atoms, queries = map(arrays, CASES["n > d"])
+    solution = solve(atoms, queries, constraint=constraint, history=True)
+    assert np.asarray(solution.verify()).all()
+    assert tuple(solution.history.shape) == (1, 40)
+    for entry in (solution.objective, solution.gap, solution.n_iter, solution.converged, solution.violation):
+        assert type(entry) is type(atoms)
+
+
+def test_admm_history(arrays):
+    atoms, queries = map(arrays, CASES["n > d"])
+    solution = solve(atoms, queries, solver="admm", tol=1e-4, history=True)
+    np.testing.assert_allclose(np.asarray(solution.history)[-1], np.asarray(solution.objective))
+
+
+def test_projection(arrays):
+    points = np.random.default_rng(1).standard_normal((50, 17)) * np.logspace(-3, 6, 50)[:, None]
+    for radius in (1.0, 0.3):
+        expected = project_simplex(points, radius)
+        np.testing.assert_allclose(np.asarray(project_simplex(arrays(points), radius)), expected, atol=1e-9)
+    assert tuple(project_simplex(arrays(points[0])).shape) == (17,)
+    with pytest.raises(ValueError, match="points contains NaN"):
+        project_simplex(arrays([np.nan, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X: np.where(X > 1.0, np.nan, X), "X contains NaN"),
+        (lambda X: np.where(X > 1.0, np.inf, X), "X contains (NaN, )?infinity"),
+        (lambda X: X[0], "Expected 2D array"),
+        (lambda X: X[:0], r"0 sample\(s\)"),
+        (lambda X: X[:, :5], "5 features, but ANCRClassifier is expecting 8 features"),
+    ],
+)
+def test_bad_queries_are_named(arrays, spoil, message):
+    samples, queries = CASES["n > d"]
+    clf = ANCRClassifier().fit(arrays(samples), arrays(np.arange(60) % 3))
+    with pytest.raises(ValueError, match=message):
+        clf.predict(arrays(spoil(queries)))
+
+
+def test_bad_fits_are_named(arrays):
+    samples = CASES["n > d"][0]
+    with pytest.raises(ValueError, match="at least two classes"):
+        ANCRClassifier().fit(arrays(samples), arrays(np.zeros(60, int)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ANCRClassifier().fit(arrays(samples), arrays(np.arange(59) % 2))
+    with pytest.raises(ValueError, match="NaN"):
+        ANCRClassifier().fit(arrays(np.full((4, 2), np.nan)), arrays(np.arange(4) % 2))
+
+
+def test_integers_become_double(arrays):
+    samples = arrays(np.arange(24).reshape(6, 4) % 7)
+    clf = ANCRClassifier().fit(samples, arrays(np.arange(6) % 2))
+    assert "float64" in str(clf.residuals(samples).dtype)
+
+
+def test_another_library_is_refused(arrays):
+    samples, queries = CASES["n > d"]
+    if arrays is np.asarray:
+        pytest.skip("NumPy is what the others are compared with")
+    truth = np.arange(60) % 3
+    with pytest.raises(ValueError, match=r"ANCRClassifier\.predict\(\) must use the same namespace"):
+        ANCRClassifier().fit(arrays(samples), truth).predict(queries)
+    with pytest.raises(ValueError, match=r"ANCRClassifier\.predict\(\) must use the same namespace"):
+        ANCRClassifier().fit(samples, truth).predict(arrays(queries))
+
+
+@pytest.mark.parametrize("clf", [SRCClassifier(), SRCClassifier(gap=1e-2), SACRCClassifier()], ids=str)
+def test_what_needs_numpy_says_so(arrays, clf):
+    if arrays is np.asarray:
+        pytest.skip("NumPy is what it needs")
+    with pytest.raises(NotImplementedError, match=r"runs on NumPy arrays alone.*Convert"):
+        clf.fit(arrays(CASES["n > d"][0]), np.arange(60) % 3)
+
+
+def test_with_scikit_learns_switch_on():
+    """scikit-learn's ``array_api_dispatch`` needs SCIPY_ARRAY_API from the start of the process."""
+    pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
+    code = """
+import array_api_strict as xp, numpy as np, sklearn
+from ancr import ANCRClassifier
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((30, 5)), np.arange(30) % 3
+with sklearn.config_context(array_api_dispatch=True):
+    for arrays in (np.asarray, xp.asarray):
+        for solver in ("exact", "admm"):
+            clf = ANCRClassifier(solver=solver, rho=1.0).fit(arrays(X), arrays(y))
+            assert type(clf.predict(arrays(X))) is type(arrays(X)), clf.predict(arrays(X))
+            assert clf.score(arrays(X), arrays(y)) == 1.0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "SCIPY_ARRAY_API": "1"})
