@@ -86,7 +86,7 @@ def read_only(array):
     return view
 
 
-def map_blocks(work, n_rows, row_bytes=0):
+def map_blocks(work, n_rows, row_bytes=0, block_rows=BLOCK_ROWS):
     """``[work(block) for block in slices that cover n_rows rows]``, in threads.
 
     Parameters
@@ -98,6 +98,8 @@ def map_blocks(work, n_rows, row_bytes=0):
     row_bytes : int
         Memory that a row needs while it is worked on; all blocks under way together stay within scikit-learn's
         ``working_memory``.
+    block_rows : int
+        Rows of a block, at most.
 
     Returns
     -------
@@ -108,7 +110,7 @@ def map_blocks(work, n_rows, row_bytes=0):
         return []
     n_threads = thread_count()
     budget = int(get_config()["working_memory"] * 2**20 // max(1, n_threads * row_bytes))
-    rounds = -(-n_rows // (n_threads * max(1, min(BLOCK_ROWS, budget))))
+    rounds = -(-n_rows // (n_threads * max(1, min(block_rows, budget))))
     rows = -(-n_rows // (n_threads * rounds))  # every thread gets as many blocks of the same size
     blocks = [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
     with _single_threaded_blas():

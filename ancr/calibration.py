@@ -8,7 +8,7 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 
-def fit_temperature(decisions, labels):
+def fit_temperature(decisions, labels, start=None):
     """The T > 0 that makes softmax(decisions / T) most likely, and its log loss a sample.
 
     The loss is convex in 1/T, of which Newton's iteration needs only means and variances of the decisions.
@@ -19,6 +19,8 @@ def fit_temperature(decisions, labels):
         Decision values.
     labels : ndarray of shape (n_samples,)
         Number of the right class.
+    start : float or None
+        A temperature to begin with.
 
     Returns
     -------
@@ -28,7 +30,8 @@ def fit_temperature(decisions, labels):
     values = decisions - decisions.max(axis=1, keepdims=True)
     picked = values[np.arange(len(labels)), labels]
     spread = -values.mean() or 1.0
-    inverse, lowest, highest = 1.0 / spread, 1e-3 / spread, 1e4 / spread
+    lowest, highest = 1e-3 / spread, 1e4 / spread
+    inverse = float(np.clip(1.0 / (start or spread), lowest, highest))
     for _ in range(30):
         shares = softmax(inverse * values, axis=1)
         means = np.einsum("ij,ij->i", shares, values)
@@ -37,7 +40,7 @@ def fit_temperature(decisions, labels):
         # From far off Newton overshoots: never more than a factor of four at once.
         step = inverse - slope / max(curvature, 1e-300)
         new = float(np.clip(step, max(lowest, inverse / 4), min(highest, inverse * 4)))
-        if abs(new - inverse) <= 1e-4 * inverse:
+        if abs(new - inverse) <= 1e-3 * inverse:
             break
         inverse = new
     losses = -log_softmax(inverse * values, axis=1)[np.arange(len(labels)), labels]

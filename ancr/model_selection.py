@@ -15,7 +15,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr._arrays import needs_numpy
-from ancr._parallel import blas_threads_for
 from ancr.calibration import Trust, concentration, fit_temperature
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import Dictionary
@@ -58,13 +57,14 @@ class Outcome:
     concentrations: np.ndarray
     atoms_used: float
     labels: np.ndarray
+    near: float | None = None  # the temperature of a setting like this one
     right: np.ndarray = field(init=False)
     losses: np.ndarray = field(init=False)
     temperature: float = field(init=False)
 
     def __post_init__(self):
         self.right = self.decisions.argmax(axis=1) == self.labels
-        self.temperature, self.losses = fit_temperature(self.decisions, self.labels)
+        self.temperature, self.losses = fit_temperature(self.decisions, self.labels, self.near)
 
     def score(self, scoring):
         """Score of every sample, larger is better."""
@@ -101,6 +101,7 @@ def leave_one_out(dictionary, candidates, rules, code):
     """
     single = replace(dictionary, atoms=dictionary.atoms.astype(np.float32))
     loo = LeaveOneOut(single, tol=_TOL)
+    temperatures = dict.fromkeys(rules)
     for candidate in candidates:
 
         def decide(rows, c, z):
@@ -110,14 +111,17 @@ def leave_one_out(dictionary, candidates, rules, code):
 
         *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
         for rule, parts in zip(rules, decisions, strict=True):
-            yield Outcome(
+            outcome = Outcome(
                 candidate,
                 rule,
                 np.concatenate(parts).astype(float),
                 np.concatenate(concentrations),
                 sum(used) / single.n_atoms,
                 single.labels,
+                temperatures[rule],
             )
+            temperatures[rule] = outcome.temperature
+            yield outcome
 
 
 def in_folds(X, y, classes, folds, candidates, rules, code, normalize):
@@ -356,8 +360,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         n = dictionary.n_atoms
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
         if one_out and 4 * n**2 <= GRAM_BUDGET and dictionary.n_classes > 1:
-            with blas_threads_for(2 * n**2 * dictionary.n_features):
-                return list(leave_one_out(dictionary, grid, self.rules, self.code))
+            return leave_one_out(dictionary, grid, self.rules, self.code)
         splitter = StratifiedKFold(5, shuffle=True, random_state=0) if self.cv is None else self.cv
         folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
         return in_folds(X, y, dictionary.classes, folds, grid, self.rules, self.code, self.normalize)
@@ -507,8 +510,8 @@ class ANCRClassifierCV(RepresentationClassifierCV):
     def __init__(
         self,
         *,
-        alphas=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
-        relaxations=(0.1, 0.3, 1.0, 10.0, 100.0, None),
+        alphas=(1e-4, 1e-3, 3e-3, 1e-2, 1e-1),
+        relaxations=(0.1, 1.0, 3.0, 10.0, 100.0, None),
         rules=("res",),
         code=None,
         cv=None,

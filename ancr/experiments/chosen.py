@@ -22,8 +22,8 @@ LARGE = ("stanford40", "cub", "aircraft", "cars")
 def chosen_methods(dataset, method):
     """``{name: method(estimator, params)}`` for a data set; ``method`` makes the entry."""
     large = dataset in LARGE
-    alphas = [1e-2, 1e-1, 1.0] if large else [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]
-    relaxations = [0.3, 1.0, 10.0, None] if large else [0.1, 0.3, 1.0, 10.0, 100.0, None]
+    alphas = [1e-2, 1e-1, 1.0] if large else [1e-4, 1e-3, 3e-3, 1e-2, 1e-1]
+    relaxations = [0.3, 1.0, 10.0, None] if large else [0.1, 1.0, 3.0, 10.0, 100.0, None]
     size = len(alphas) * len(relaxations)
     rules = ["res", "reg"]
 

@@ -30,6 +30,9 @@ from ancr.solvers.relaxed import shift
 from ancr.solvers.solution import Problem
 from ancr.whitening import Spectrum
 
+# Atoms of a block: more than for queries, since no product of matrices has to stay in a cache.
+BLOCK_ROWS = 1024
+
 Block = Callable[[slice], tuple[Any, Any]]
 
 
@@ -65,7 +68,7 @@ class LeaveOneOut:
             return then(rows, c, z), None if free else z
 
         # c, z, b and what they are made from: about five rows of n numbers an atom.
-        results = map_blocks(work, self.dictionary.n_atoms, 40 * self.dictionary.n_atoms)
+        results = map_blocks(work, self.dictionary.n_atoms, 40 * self.dictionary.n_atoms, BLOCK_ROWS)
         if not free:
             codes = sparse.vstack([z for _, z in results], format="csr")
             self._known[problem.kind] = self._known[problem.kind, problem.relaxation] = codes
