@@ -6,6 +6,9 @@ numba's leaves (`ancr._leaves_numpy`), every other array those of the standard (
 
 import numpy as np
 
+# What to use instead of a method that runs on NumPy arrays alone.
+RIDGE_FAMILY = ", or choose a method of the ridge family, such as ANCRClassifier"
+
 
 def is_foreign(array):
     """Whether this is an array of another library than NumPy, to be computed on where it lives.
@@ -108,12 +111,12 @@ def check_same_kind(queries, atoms, what="queries", whose="atoms"):
         )
 
 
-def needs_numpy(array, method):
-    """Raise where a method that runs on NumPy arrays alone is given others."""
+def needs_numpy(array, method, instead=""):
+    """Raise where a method that runs on NumPy arrays alone is given others; ``instead`` names another way."""
     if is_foreign(array):
         raise NotImplementedError(
-            f"{method} runs on NumPy arrays alone, and was given {_describe(array)}. Convert the samples to NumPy, or "
-            "choose a method of the ridge family, such as ANCRClassifier."
+            f"{method} runs on NumPy arrays alone, and was given {_describe(array)}. "
+            f"Convert the samples to NumPy{instead}."
         )
 
 

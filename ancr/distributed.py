@@ -72,7 +72,10 @@ class _OnWorker:
     classifier: object = None
 
     def __call__(self, block):
-        return getattr(self.classifier or _resident(self.name), self.method)(block)
+        classifier = self.classifier or _resident(self.name)
+        if not len(block):  # a filter can leave a block with nothing in it
+            return getattr(classifier, self.method)(np.zeros((1, classifier.n_features_in_)))[:0]
+        return getattr(classifier, self.method)(block)
 
     def __dask_tokenize__(self):
         return self.name, self.method
@@ -306,6 +309,11 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def _check_settings(self):
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        if not hasattr(self.estimator, "quadratic"):
+            raise ValueError(
+                f"estimator must have its settings, got {type(self.estimator).__name__}; one that chooses them can be "
+                "fitted on a sample first: RepresentationClassifier(**best_params_)"
+            )
         self.estimator._validate_params()
         quadratic, constraint, rule = self._quadratic, self.estimator.constraint, self.estimator.rule
         able = constraint == "simplex" or (constraint == "nonnegative" and quadratic.ridge > 0.0)

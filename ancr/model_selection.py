@@ -1,13 +1,15 @@
 """Settings chosen on the training set alone, by leave-one-out or in folds."""
 
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
+from scipy.stats import rankdata
 from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplitter
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -65,6 +67,7 @@ class Outcome:
     def __post_init__(self):
         self.right = self.decisions.argmax(axis=1) == self.labels
         self.temperature, self.losses = fit_temperature(self.decisions, self.labels, self.near)
+        self.decisions = self.decisions.astype(np.float32)  # one of many that are kept
 
     def score(self, scoring):
         """Score of every sample, larger is better."""
@@ -97,16 +100,21 @@ def candidates(quadratics, constraints, gammas, alphas, relaxations):
 def leave_one_out(dictionary, candidates, rules, code):
     """Outcomes of all candidates with every sample coded over all others; rows as the dictionary sorts them.
 
-    In single precision, which decides the same classes in half the time.
+    In single precision where the samples differ enough for it: that decides the same classes in half the time.
     """
-    single = replace(dictionary, atoms=dictionary.atoms.astype(np.float32))
-    loo = LeaveOneOut(single, tol=_TOL)
+    single, tol = _coarse(dictionary)
+    loo = LeaveOneOut(single, tol=tol)
+    alone = np.diff(single.bounds)[single.labels] == 1
+    _ = single.gram, single.block_grams  # made here, by all threads of BLAS, and not by every thread of ours
     temperatures = dict.fromkeys(rules)
     for candidate in candidates:
 
         def decide(rows, c, z):
             codes, queries, linear = (z if code == "z" else c), single.atoms[rows], single.gram[rows]
             values = [RULES[rule](single, queries, codes, linear=linear) for rule in rules]
+            left = np.flatnonzero(alone[rows])
+            for decisions in values:  # without its only sample a class comes last
+                decisions[left, single.labels[rows][left]] = decisions[left].min(axis=1)
             return *values, concentration(z, single.bounds), z.nnz if hasattr(z, "nnz") else z.size
 
         *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
@@ -124,10 +132,27 @@ def leave_one_out(dictionary, candidates, rules, code):
             yield outcome
 
 
+def _coarse(dictionary):
+    """The dictionary and tolerance to score settings with.
+
+    A gap is relative to ‖y‖², and so is rounding. Samples that share a large offset differ by little of that: the
+    tolerance goes down with the share, and below a hundredth single precision will not do. Nor does it for numbers that
+    it could not square.
+    """
+    largest = float(np.abs(dictionary.atoms).max())
+    mean = dictionary.atoms.mean(axis=0, dtype=float)
+    square = float(np.mean(dictionary.atoms.astype(float) ** 2)) * dictionary.n_features
+    spread = 1.0 - float(mean @ mean) / square if square else 1.0
+    tol = max(_TOL * min(spread, 1.0), 1e-8)
+    if spread < 1e-2 or not 1e-15 < largest < 1e15 or dictionary.dtype == np.float32:
+        return dictionary, max(tol, 1e-6) if dictionary.dtype == np.float32 else tol
+    return replace(dictionary, atoms=dictionary.atoms.astype(np.float32)), max(tol, 1e-6)
+
+
 def in_folds(X, y, classes, folds, candidates, rules, code, normalize):
     """Outcomes of all candidates on the test parts of folds, each over the training part; rows as the folds list them.
 
-    One Gram matrix and one eigendecomposition a fold serve all candidates.
+    One Gram matrix a fold serves all candidates without a relaxation, one eigendecomposition those with one.
     """
     parts = [
         _one_fold(X[train], y[train], X[test], classes, candidates, rules, code, normalize) for train, test in folds
@@ -149,6 +174,7 @@ def _one_fold(X, y, queries, classes, candidates, rules, code, normalize):
     queries = unit_rows(queries) if normalize else queries
     queries = queries.astype(dictionary.dtype, order="C", copy=False)
     empty = np.diff(dictionary.bounds) == 0
+    tol = _coarse(dictionary)[1]
     spectrum = Spectrum(dictionary) if any(one.relaxation is not None for one in candidates) else None
 
     def decide(rows, solution):
@@ -162,11 +188,11 @@ def _one_fold(X, y, queries, classes, candidates, rules, code, normalize):
     for candidate in candidates:
         problem = candidate.problem(dictionary)
         if candidate.relaxation is None:
-            solver = make_solver("exact", problem, tol=_TOL)
+            solver = make_solver("exact", problem, tol=tol)
         else:
-            solver = Relaxed(problem, tol=_TOL, code=code, whitening=spectrum.at(shift(problem)))
+            solver = Relaxed(problem, tol=tol, code=code, whitening=spectrum.at(shift(problem)))
         *values, concentrations, used = zip(*solve_blocks(solver, queries, decide), strict=True)
-        decisions = [np.concatenate(part) for part in values]
+        decisions = [np.concatenate(part).astype(np.float32) for part in values]
         results.append((*decisions, np.concatenate(concentrations), sum(used) / len(queries)))
     return results
 
@@ -211,8 +237,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     code : {"c", "z"} or None, default=None
         Which code of a relaxed problem to classify with; None means c.
     cv : None, int, splitter or iterable, default=None
-        None: leave-one-out, or five stratified folds for more samples than a Gram matrix of 1 GiB holds. Else as
-        in scikit-learn.
+        None: leave-one-out; five stratified folds for more samples than a Gram matrix of 1 GiB holds, and with
+        ``groups`` five that keep groups together. Else as in scikit-learn.
     scoring : {"log_loss", "accuracy"}, default="log_loss"
         What to choose by. Log loss (at the best temperature of each setting) tells settings apart that get the same
         samples right.
@@ -220,9 +246,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         Take the setting with the sparsest codes among those within one standard error of the best.
     precision : float, default=0.99
         Share of accepted answers that should be right, for ``predict(X, reject=True)``.
-    reject_label : object or None, default=None
-        What ``predict(X, reject=True)`` returns in place of a label; None means −1 for numbers and ``"rejected"`` for
-        strings.
+    reject_label : number, str or None, default=None
+        What ``predict(X, reject=True)`` returns in place of a label; None means −1 for numbers, or one less than the
+        smallest label where that is negative, and ``"rejected"`` for strings.
     tol : float or None, default=None
         Relative gap of the final solver.
     normalize : bool, default=True
@@ -244,6 +270,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         ``atoms_used`` (a code, on average).
     temperature_ : float
         Divides the decision values in `predict_proba`, so that the log loss is least.
+    reject_label_ : number or str
+        What stands for no answer.
     trust_ : Trust
         What `confidence` and the reject option learned: ``trust_.threshold`` and ``trust_.coverage``.
     classes_, dictionary_, solver_, n_features_in_, feature_names_in_
@@ -359,9 +387,12 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def _outcomes(self, dictionary, X, y, groups, grid):
         n = dictionary.n_atoms
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
-        if one_out and 4 * n**2 <= GRAM_BUDGET and dictionary.n_classes > 1:
+        if one_out and 4 * n**2 <= GRAM_BUDGET:
             return leave_one_out(dictionary, grid, self.rules, self.code)
-        splitter = StratifiedKFold(5, shuffle=True, random_state=0) if self.cv is None else self.cv
+        splitter = self.cv
+        if splitter is None:
+            kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+            splitter = kind(5, shuffle=True, random_state=0)
         folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
         return in_folds(X, y, dictionary.classes, folds, grid, self.rules, self.code, self.normalize)
 
@@ -376,17 +407,18 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "best_score_": float(best.right.mean()),
             "cv_results_": _table(outcomes, self.scoring),
             "temperature_": best.temperature,
+            "reject_label_": self._missing_label(dictionary.classes),
             "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
             **{f"{name}_": value for name, value in best.settings.items()},
         }
 
-    def _missing_label(self):
+    def _missing_label(self, classes):
         """What stands for no answer."""
         missing = self.reject_label
         if missing is None:
-            missing = "rejected" if self.classes_.dtype.kind in "OUS" else -1
-        if np.isin(missing, self.classes_):
-            raise ValueError(f"reject_label must not be one of the classes; {missing!r} is, choose another")
+            missing = "rejected" if classes.dtype.kind in "OUS" else min(-1, int(classes.min()) - 1)
+        if np.isin(missing, classes):
+            raise ValueError(f"reject_label must not be one of the labels in y; {missing!r} is, choose another")
         return missing
 
     def _decide(self, queries, codes):
@@ -409,16 +441,20 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """
         if not reject:
             return super().predict(X)
-        check_is_fitted(self)
-        missing = self._missing_label()
         decisions, concentrations = self._judged("predict", X)
+        if np.isinf(self.trust_.threshold):
+            warnings.warn(
+                f"no confidence gave precision={self.trust_.precision:g} on the training samples: all are rejected",
+                UserWarning,
+                stacklevel=2,
+            )
         labels = self.classes_[np.argmax(decisions, axis=1)]
         sure = self.trust_.confidence(decisions, concentrations) >= self.trust_.threshold
-        if labels.dtype.kind in "US":  # a fixed width would cut the word off
-            labels = labels.astype(object)
-        elif labels.dtype.kind in "ub":
-            labels = labels.astype(int)
-        return np.where(sure, labels, missing)
+        both = np.result_type(labels.dtype, np.asarray(self.reject_label_).dtype)
+        # Numbers stay numbers; anything else keeps its own type beside the word for no answer.
+        labels = labels.astype(both if labels.dtype.kind in "iuf" and both.kind in "if" else object)
+        labels[~sure] = self.reject_label_
+        return labels
 
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.
@@ -432,10 +468,12 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         -------
         ndarray of shape (n_queries,)
         """
-        return self.trust_.confidence(*self._judged("confidence", X))
+        decisions, concentrations = self._judged("confidence", X)
+        return self.trust_.confidence(decisions, concentrations)
 
     def _judged(self, method, X):
         """Decision values, and the concentration of every code."""
+        check_is_fitted(self)
         bounds = self.dictionary_.bounds
         parts = self._map_solutions(
             method,
@@ -467,7 +505,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
-        tags.classifier_tags.poor_score = not {"affine", "simplex"} & set(self.constraints)
+        tags.classifier_tags.poor_score = not {"affine", "simplex"} & set(self.constraints or ())
         return tags
 
 
@@ -551,7 +589,7 @@ def _table(outcomes, scoring):
         "params": [outcome.settings for outcome in outcomes],
         "mean_test_score": means,
         "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),
-        "rank_test_score": np.argsort(np.argsort(-means, kind="stable"), kind="stable") + 1,
+        "rank_test_score": rankdata(-means, method="min").astype(int),
         "accuracy": np.array([outcome.right.mean() for outcome in outcomes]),
         "log_loss": np.array([outcome.losses.mean() for outcome in outcomes]),
         "temperature": np.array([outcome.temperature for outcome in outcomes]),

@@ -32,9 +32,9 @@ def regularised_decision(dictionary, queries, codes, linear=None):
 def log_ratio(norms, squares):
     """log(norms / squares), finite where either is zero."""
     xp = namespace(squares)
-    # A squared norm below this is zero; it keeps 0/0 and x/0 finite.
-    floor = float(xp.finfo(squares.dtype).eps) ** 2
-    return xp.log(xp.clip(norms, floor, None)) - xp.log(xp.clip(squares, floor, None))
+    # A code of this size is none, in either precision: how much its class loses by must not depend on that.
+    norms = xp.clip(norms, 1e-14, None)
+    return xp.log(norms) - xp.log(xp.clip(squares, float(xp.finfo(squares.dtype).eps) ** 2, None))
 
 
 def probabilistic_decision(dictionary, queries, codes, linear=None):

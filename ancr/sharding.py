@@ -301,8 +301,10 @@ class Candidates:
 
     def per_class(self, rule):
         """Values of a rule, one a class. Atoms without weight do not matter to it."""
-        dictionary = _dictionary(self, np.flatnonzero(self.weights))
-        weights = self.weights[np.flatnonzero(self.weights)][dictionary.order]
+        used = np.flatnonzero(self.weights)
+        used = used if len(used) else np.arange(1)  # a code of zeros still has residuals
+        dictionary = _dictionary(self, used)
+        weights = self.weights[used][dictionary.order]
         return rule(dictionary, self.query[None], sparse.csr_array(weights[None]))[0]
 
 

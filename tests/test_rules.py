@@ -16,7 +16,7 @@ def written_out(dictionary, queries, codes, rule):
             residual = np.linalg.norm(y - part)
             out[q, k] = {
                 "res": residual,
-                "reg": residual**2 / max(c[block] @ c[block], np.finfo(float).eps ** 2),
+                "reg": residual**2 / max(c[block] @ c[block], 1e-14),
                 "pro": np.linalg.norm(c @ dictionary.atoms - part) ** 2,
             }[rule]
     return out

@@ -97,6 +97,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         first = "dictionary_" not in vars(self)
         needs_numpy(X, "partial_fit")
+        if not first:
+            check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
         X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
         with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
@@ -123,6 +125,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_foreign(self, X, reset):
         X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
+        if reset:
+            vars(self).pop("feature_names_in_", None)
         _check_n_features(self, X, reset=reset)
         return X
 

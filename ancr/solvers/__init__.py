@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from ancr._arrays import check_rows, check_same_kind, is_foreign, namespace, needs_numpy
+from ancr._arrays import RIDGE_FAMILY, check_rows, check_same_kind, is_foreign, namespace, needs_numpy
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
@@ -116,7 +116,7 @@ def _check_relaxation(name: str, problem: Problem) -> None:
 def _exact_elsewhere(problem: Problem) -> type[ExactBatched]:
     """The exact solver for arrays that are not NumPy's."""
     if problem.kind not in ExactBatched.accepts:
-        needs_numpy(problem.dictionary.atoms, "quadratic='l1' (SRCClassifier)")
+        needs_numpy(problem.dictionary.atoms, "quadratic='l1' (SRCClassifier)", RIDGE_FAMILY)
     return ExactBatched
 
 

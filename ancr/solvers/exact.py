@@ -11,6 +11,8 @@ Where a round fails to lower the objective, it is taken back and a textbook acti
 instead, so the method is finite. ``docs/exact.md`` derives it.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -88,10 +90,18 @@ class Exact:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
+        solution = self.solution(self.run(queries))
+        return replace(solution, history=solution.objective[None]) if history else solution
+
+    def run(self, queries: np.ndarray) -> _Run:
+        """Take a block of queries to the optimum."""
         run = _Run(self, queries)
         run.to_the_end()
-        solution = Solution(run.codes(), run.found[:, 2].astype(int), run.finished(), self.problem, queries)
-        return replace(solution, history=solution.objective[None]) if history else solution
+        return run
+
+    def solution(self, run: _Run) -> Solution:
+        """What a finished run found."""
+        return Solution(run.codes(), run.found[:, 2].astype(int), run.finished(), self.problem, run.queries)
 
 
 class _Run:

@@ -14,7 +14,7 @@ solved here exactly through the smaller of n and d.
 
 import numpy as np
 
-from ancr._arrays import needs_numpy
+from ancr._arrays import RIDGE_FAMILY, needs_numpy
 from ancr.solvers.solution import Problem, Solution
 
 MAX_ITER = 400
@@ -36,7 +36,7 @@ class InteriorPoint:
     options = ("gap",)
 
     def __init__(self, problem: Problem, gap: float | None = 1e-2) -> None:
-        needs_numpy(problem.dictionary.atoms, "the interior-point method (SRCClassifier with a gap)")
+        needs_numpy(problem.dictionary.atoms, "the interior-point method (SRCClassifier with a gap)", RIDGE_FAMILY)
         self.problem = problem
         self.gap = 1e-2 if gap is None else gap
         # In double precision: the barrier's terms differ by many orders of magnitude.

@@ -1,8 +1,8 @@
 r"""Every atom coded over all the others, without a refit.
 
 For an inequality set the exact solver is told not to use the query's own atom. A free code follows from one inverse
-P = H⁻¹ for all atoms: taking row and column i out of H turns P into P − P_i P_iᵀ/P_ii. So does an affine code, with
-P the inverse on Σc = 0.
+P = H⁻¹ for all atoms: taking row and column i out of H turns P into P − P_i P_iᵀ/P_ii, so that for a ridge problem
+c = −P_i/P_ii. So does an affine code, with P the inverse on Σc = 0. These inverses are in double precision.
 
 A relaxed problem whitens with all atoms, x_i among them. Without it, (XXᵀ + μI)⁻¹ changes by a rank-one term, and
 with g the row of the whitened Gram matrix and h = g_i,
@@ -14,19 +14,22 @@ As b is a multiple of g this is H + τ·bbᵀ, which the kernel takes in its str
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from ancr._parallel import map_blocks, read_only
+from ancr._parallel import map_blocks
 from ancr.dictionary import Dictionary
 from ancr.quadratics import relaxed
 from ancr.solvers._factor import psd_inverse
 from ancr.solvers.exact import Exact, _Run
-from ancr.solvers.relaxed import shift
+from ancr.solvers.relaxed import from_last_pricing, shift
 from ancr.solvers.solution import Problem
 from ancr.whitening import Spectrum
 
@@ -52,6 +55,11 @@ class LeaveOneOut:
         self._known: dict[Any, sparse.csr_array] = {}
 
     @cached_property
+    def _double(self) -> Dictionary:
+        double = self.dictionary.dtype == np.float64
+        return self.dictionary if double else replace(self.dictionary, atoms=self.dictionary.atoms.astype(np.float64))
+
+    @cached_property
     def _spectrum(self) -> Spectrum:
         return Spectrum(self.dictionary)
 
@@ -72,45 +80,39 @@ class LeaveOneOut:
         if not free:
             codes = sparse.vstack([z for _, z in results], format="csr")
             self._known[problem.kind] = self._known[problem.kind, problem.relaxation] = codes
+            if self._unmet:
+                text = f"{self._unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
+                warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return [result for result, _ in results]
 
     def _free(self, problem: Problem) -> Block:
-        quadratic, dictionary = problem.quadratic, problem.dictionary
+        quadratic = problem.quadratic
         if not quadratic.ridge:
-            raise ValueError("leave-one-out on the free and affine sets needs alpha > 0")
-        inverse = psd_inverse(quadratic.matrix(dictionary).astype(np.float64, copy=False), quadratic.ridge)
-        gram = dictionary.gram.astype(np.float64, copy=False)
+            raise ValueError(
+                "leave-one-out on the free and affine sets needs alpha > 0, and quadratic='least_squares' has none; "
+                "give cv=5 to score them in folds"
+            )
+        # The ridge would drown in a Gram matrix of single precision.
+        dictionary = self._double
+        inverse = psd_inverse(quadratic.matrix(dictionary), quadratic.ridge)
         if problem.kind == "affine":
-            return self._affine(inverse, quadratic.target * gram)
-        if quadratic.blocks:
-            images = quadratic.target * (inverse @ gram)
-        else:  # PXᵀX = I − λP
-            images = (quadratic.target / quadratic.gram) * (np.eye(len(inverse)) - quadratic.ridge * inverse)
-
-        def block(rows: slice) -> tuple[Any, Any]:
-            own = np.arange(rows.start, rows.stop)
-            # P(b − b_i e_i), then what taking i out subtracts.
-            free = images[:, rows].T - (quadratic.target * gram[own, own])[:, None] * inverse[rows]
-            codes = free - (free[np.arange(len(own)), own] / inverse[own, own])[:, None] * inverse[rows]
-            codes[np.arange(len(own)), own] = 0.0
-            codes = codes.astype(dictionary.dtype, copy=False)
-            return codes, codes
-
-        return block
-
-    def _affine(self, inverse: np.ndarray, linear: np.ndarray) -> Block:
-        sums = inverse.sum(axis=1)
-        # The code is that of Σc = 0 plus the even point; both from the inverse on the constraint.
-        on_plane = inverse - np.outer(sums, sums) / sums.sum()
+            sums = inverse.sum(axis=1)
+            plane = inverse - np.outer(sums, sums) / sums.sum()
+        else:
+            sums, plane = np.zeros(len(inverse)), inverse
+        linear = quadratic.target * dictionary.gram if quadratic.blocks else None
 
         def block(rows: slice) -> tuple[Any, Any]:
             own = np.arange(rows.start, rows.stop)
             pick = np.arange(len(own))
-            pulled = linear[rows].copy()
-            pulled[pick, own] = 0.0
-            codes = pulled @ on_plane + sums / sums.sum()
-            # Entry i is brought to zero along the plane.
-            codes -= (codes[pick, own] / on_plane[own, own])[:, None] * on_plane[rows]
+            if linear is None:  # the representation of x_i by the others is what makes −1 of its own entry
+                codes = -plane[rows] / plane[own, own][:, None]
+            else:
+                pulled = linear[rows].copy()
+                pulled[pick, own] = 0.0
+                codes = pulled @ plane + sums / (sums.sum() or 1.0)
+                # Entry i is brought to zero, on Σc = 1 along the plane.
+                codes -= (codes[pick, own] / plane[own, own])[:, None] * plane[rows]
             codes[pick, own] = 0.0
             codes = codes.astype(self.dictionary.dtype, copy=False)
             return codes, codes
@@ -129,6 +131,7 @@ class LeaveOneOut:
             # 1 − h is small for an atom that stands alone: h must not come from a product in single precision.
             leverage = self._spectrum.leverage(shift(problem))
         solver = Exact(inner, tol=self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8)
+        self._unmet = 0
         known = self._known.get((problem.kind, problem.relaxation), self._known.get(problem.kind))
 
         def block(rows: slice) -> tuple[Any, Any]:
@@ -136,8 +139,9 @@ class LeaveOneOut:
             if known is not None:
                 run.begin_with(known[rows])
             run.to_the_end()
+            self._unmet += int(np.count_nonzero(~run.finished()))
             z = run.codes()
-            return (z if problem.relaxation is None else _near_the_set(run, z)), z
+            return (z if problem.relaxation is None else _without_own(run, z)), z
 
         return block
 
@@ -154,14 +158,7 @@ def _leaving_out(solver: Exact, gram: np.ndarray, leverage: np.ndarray, rows: sl
     return run
 
 
-def _near_the_set(run: _Run, z: sparse.csr_array) -> np.ndarray:
-    """c = z + p/(1 + w), p = (1 − τ·bᵀz)·b − Gz − wz."""
-    from ancr._kernels import subtract_image
-
-    quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
-    arrays = (z.indptr, z.indices, z.data, run.form.matrix, run.linear, run.tilt)
-    subtract_image(*map(read_only, arrays), quadratic.target, codes)
-    rows = np.repeat(np.arange(z.shape[0]), np.diff(z.indptr))
-    codes[rows, z.indices] += z.data * codes.dtype.type(1.0 - quadratic.ridge / quadratic.target)
+def _without_own(run: _Run, z: sparse.csr_array) -> np.ndarray:
+    codes = from_last_pricing(run, z)
     codes[np.arange(len(codes)), run.banned] = 0.0
     return codes

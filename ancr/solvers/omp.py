@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ancr._arrays import needs_numpy
+from ancr._arrays import RIDGE_FAMILY, needs_numpy
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.solution import Problem, Solution
 
@@ -26,7 +26,7 @@ class SparseAugmented:
     options = ("n_nonzero",)
 
     def __init__(self, problem: Problem, n_nonzero: int = 50) -> None:
-        needs_numpy(problem.dictionary.atoms, "orthogonal matching pursuit (SACRCClassifier)")
+        needs_numpy(problem.dictionary.atoms, "orthogonal matching pursuit (SACRCClassifier)", RIDGE_FAMILY)
         self.problem = problem
         self.n_nonzero = min(n_nonzero, *problem.dictionary.atoms.shape)
         self._ridge = ClosedForm(problem)

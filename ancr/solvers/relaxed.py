@@ -10,7 +10,7 @@ w = 2λ/γ and ŷ = (XXᵀ + μI)^(−1/2)·y, X̂ likewise,
     γ/2/(1 + w) · ( ‖(1 + w)ŷ − X̂z‖² + w‖z‖² ),    z in the set.
 
 So the exact solver solves it as it is, certificate included, and c comes with the last pricing: c = z + p/(1 + w),
-where p = b − Hz is the pull of every atom. ``docs/relaxed.md`` derives it.
+where p = b − Hz is the pull of every atom. ``docs/choosing.md`` derives it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ancr._parallel import read_only
 from ancr.quadratics import relaxed
 from ancr.solvers.exact import GRAM_BUDGET, Exact
 from ancr.solvers.solution import Problem, Solution
@@ -66,8 +67,12 @@ class Relaxed:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> RelaxedSolution:
         """Code a block of queries."""
-        inner = self._exact.solve(self._whiten(queries))
-        codes = inner.sorted_codes if self.code == "z" else near_the_set(inner)
+        run = self._exact.run(self._whiten(queries))
+        inner = self._exact.solution(run)
+        if self.code == "z":
+            codes = inner.sorted_codes
+        else:
+            codes = from_last_pricing(run, inner.sorted_codes) if self._exact.keeps_matrix else near_the_set(inner)
         solution = RelaxedSolution(codes, inner.n_iter, inner.converged, self.problem, queries, None, inner)
         return replace(solution, history=solution.objective[None]) if history else solution
 
@@ -88,6 +93,17 @@ def near_the_set(inner: Solution) -> np.ndarray:
     codes = quadratic.pull(inner.problem.dictionary, inner.queries, z)
     codes /= quadratic.target
     codes[_entries(z)] += z.data
+    return codes
+
+
+def from_last_pricing(run: Any, z: sparse.csr_array) -> np.ndarray:
+    """The same from a run that knows b, and H in memory: n·s products for s atoms in use, in place of n·d."""
+    from ancr._kernels import subtract_image
+
+    quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
+    arrays = (z.indptr, z.indices, z.data, run.form.matrix, run.linear, run.tilt)
+    subtract_image(*map(read_only, arrays), quadratic.target, codes)
+    codes[_entries(z)] += z.data * codes.dtype.type(1.0 - quadratic.ridge / quadratic.target)
     return codes
 
 
