@@ -29,6 +29,7 @@ def chosen_methods(dataset, method):
 
     def representation(quadratic, constraint, **grid):
         params = {"quadratics": [quadratic], "constraints": [constraint], "relaxations": [None], **grid}
+        params["one_standard_error"] = True
         return method(ancr.RepresentationClassifierCV, params)
 
     path = _path(1e-4, 10.0, size // 2)
@@ -54,7 +55,9 @@ def chosen_methods(dataset, method):
         "NRC": representation(
             "least_squares", "nonnegative", rules=rules, relaxations=[*_path(0.03, 100.0, size // 2 - 1), None]
         ),
-        "ANCR": method(ancr.ANCRClassifierCV, {"alphas": alphas, "relaxations": relaxations}),
+        "ANCR": method(
+            ancr.ANCRClassifierCV, {"alphas": alphas, "relaxations": relaxations, "one_standard_error": True}
+        ),
         "ACR": representation("ridge", "affine", alphas=path, rules=rules),
         "NCR": representation("ridge", "nonnegative", alphas=alphas, relaxations=relaxations),
     }
