@@ -23,6 +23,8 @@ _DEPENDENT = 1e-13
 _RUN = 64
 # With a tolerance above this the factor's accuracy will do.
 _COARSE = 1e-5
+# Rounds that no query needs unless it is held up by rounding.
+_MANY = 200
 # Atoms to begin with, at most.
 _FIRST = 32
 
@@ -410,8 +412,10 @@ def _settle(form, linear, desk, size, limit, excess):
 
 
 @njit(**_INNER)
-def _allowance(form, largest, desk, size, square):
+def _allowance(form, largest, desk, size, square, rounds):
     """Excess that can be left: a hundredth of what the tolerance on the gap allows, never below rounding.
+
+    A query that is still running after ``_MANY`` rounds has met rounding in its data: a quarter then, which is safe.
 
     The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖², ``largest`` max |b|.
     """
@@ -422,7 +426,7 @@ def _allowance(form, largest, desk, size, square):
     span += 1.2e-4 * form.longest if form.on_simplex else 0.0
     rounding = 32.0 * 2.2e-16 * (largest + span * form.longest) + 4.0 * 2.2e-16 * form.kappa
     wanted = (square + span * span) / total if total > 0.0 else largest
-    return max(0.01 * form.tol * wanted, rounding)
+    return max((0.01 if rounds < _MANY else 0.25) * form.tol * wanted, rounding)
 
 
 @njit(**_INNER)
@@ -530,7 +534,7 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
             _price(form.pricing, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)
             excess = _settle(form, b, desk, size, limit, excess)
-            if excess <= _allowance(form, largest, desk, size, squares[q]):
+            if excess <= _allowance(form, largest, desk, size, squares[q], rounds):
                 if form.tol > _COARSE:
                     status = FINISHED
                     break
@@ -539,6 +543,8 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
                 polished += 1
                 status = FINISHED if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
+                if excess <= _allowance(form, largest, desk, size, squares[q], _MANY):
+                    status = FINISHED
                 break
             else:
                 size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
@@ -607,14 +613,16 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
             if band[q] > 0.0:
                 _refine(form, queries[row], desk, size, limit, band[q])
             excess = _largest_excess(form, desk, size, limit)
-            allowed = _allowance(form, np.abs(b).max(), desk, size, squares[q])
+            allowed = _allowance(form, np.abs(b).max(), desk, size, squares[q], rounds)
             status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 careful = found[q, 4] > 0.0
                 size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
                 found[q, 4] = careful
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
-                rounds = rounds if moved else max_rounds
+                if not moved:
+                    good = excess <= _allowance(form, np.abs(b).max(), desk, size, squares[q], _MANY)
+                    status, rounds = (FINISHED, rounds) if good else (status, max_rounds)
         if status == NEEDS_ROOM:
             rounds = -1  # begun again, with more room
         found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds + 1, excess

@@ -51,11 +51,17 @@ class Exact:
         dictionary, quadratic = problem.dictionary, problem.quadratic
         single = dictionary.dtype == np.float32
         self.tol = (1e-6 if single else 1e-8) if tol is None else tol
-        self.keeps_matrix = dictionary.n_atoms**2 * dictionary.dtype.itemsize <= gram_budget
+        diagonal = quadratic.diagonal(dictionary).astype(np.float64)
+        # Without a ridge above its rounding, H in single precision would call dependent atoms independent.
+        in_double = single and quadratic.ridge <= 1e-5 * diagonal.max()
+        self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= gram_budget
+        if in_double and self.keeps_matrix:
+            dictionary = replace(dictionary, atoms=dictionary.atoms.astype(np.float64))
+        # What H and b are made from; the problem's own dictionary, but for that.
+        self.source = dictionary
         # Products in single precision leave pulls too coarse for the certificate: those near the limit are redone.
         self.refines = single and not self.keeps_matrix and not quadratic.blocks
         on_simplex = problem.constraint.name == "simplex"
-        diagonal = quadratic.diagonal(dictionary).astype(np.float64)
         positive = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * diagonal.max()]
         nothing = np.empty((0, 0), dictionary.dtype)
         matrix = self._matrix() if self.keeps_matrix else nothing
@@ -77,7 +83,7 @@ class Exact:
 
     def _matrix(self) -> np.ndarray:
         """H without the ridge: the Gram matrix itself wherever that is what it is."""
-        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
+        quadratic, dictionary = self.problem.quadratic, self.source
         if quadratic.gram == 1.0 and not quadratic.blocks:
             return dictionary.gram
         return quadratic.matrix(dictionary, shift=-quadratic.ridge)
@@ -124,7 +130,9 @@ class _Run:
         self.problem, self.queries = solver.problem, queries
         self.form = type(solver.form)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in solver.form))
         quadratic = self.problem.quadratic
-        self.linear = quadratic.linear(self.problem.dictionary, queries) if linear is None else linear
+        if linear is None:
+            linear = quadratic.linear(solver.source, queries.astype(solver.source.dtype, copy=False))
+        self.linear = linear
         reach = quadratic.reach(self.problem.dictionary)
         self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.

@@ -123,14 +123,13 @@ class LeaveOneOut:
         """Blocks of an inequality set, begun with the supports at the last λ of this γ, else of the last problem."""
         if problem.relaxation is None:
             inner, leverage = problem, np.zeros(problem.dictionary.n_atoms)
-            gram = problem.dictionary.gram
         else:
             quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
             inner = Problem(self._spectrum.at(shift(problem)).dictionary, quadratic, problem.constraint)
-            gram = inner.dictionary.gram
             # 1 − h is small for an atom that stands alone: h must not come from a product in single precision.
             leverage = self._spectrum.leverage(shift(problem))
         solver = Exact(inner, tol=self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8)
+        gram = solver.source.gram
         self._unmet = 0
         known = self._known.get((problem.kind, problem.relaxation), self._known.get(problem.kind))
 
@@ -161,4 +160,4 @@ def _leaving_out(solver: Exact, gram: np.ndarray, leverage: np.ndarray, rows: sl
 def _without_own(run: _Run, z: sparse.csr_array) -> np.ndarray:
     codes = from_last_pricing(run, z)
     codes[np.arange(len(codes)), run.banned] = 0.0
-    return codes
+    return codes.astype(run.problem.dictionary.dtype, copy=False)

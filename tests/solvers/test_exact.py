@@ -196,3 +196,17 @@ def test_single_precision_verifies_itself():
     rng = np.random.default_rng(8)
     atoms, queries = np.abs(rng.standard_normal((60, 10))).astype("f"), np.abs(rng.standard_normal((9, 10))).astype("f")
     assert solve(atoms, queries).verify().all()
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 1e-3])
+def test_single_precision_with_more_atoms_than_features(constraint, alpha):
+    """A Gram matrix in single precision would make independent atoms of dependent ones."""
+    rng = np.random.default_rng(0)
+    atoms, queries = rng.standard_normal((60, 8)), rng.standard_normal((40, 8))
+    atoms, queries = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (atoms, queries))
+    single = solve(atoms.astype("f4"), queries.astype("f4"), alpha=alpha, constraint=constraint)
+    double = solve(atoms, queries, alpha=alpha, constraint=constraint)
+    assert single.codes.dtype == np.float32
+    assert single.verify().all()
+    np.testing.assert_allclose(single.objective, double.objective, atol=1e-5)
