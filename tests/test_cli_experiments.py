@@ -45,7 +45,7 @@ def test_reproduce_says_where_the_report_will_lie_first(tmp_path):
     [
         (["mnist"], "'mnist' is not one of"),
         (["digits", "--methods", "CRC,XYZ"], "--methods XYZ: no such method here; there are "),
-        (["digits", "--protocol", "oracle"], "--protocol 'oracle' is unknown; there are paper, exact"),
+        (["digits", "--protocol", "oracle"], "--protocol 'oracle' is unknown; there are paper, exact, cv"),
         (["digits", "--draws", "0"], "--draws"),
         (["aircraft", "--data-home", "/nowhere"], "features='efficientnet_lite0' of FGVC-Aircraft not found"),
         (["ar", "--data-home", "/nowhere"], "ar/AR_DAT.mat not found"),

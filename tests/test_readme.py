@@ -18,6 +18,7 @@ MODULES = (
     "ancr.classifiers.presets",
     "ancr.classifiers.rivals",
     "ancr.features.eigenfaces",
+    "ancr.model_selection",
 )
 
 

@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_info
 import ancr
 from ancr.experiments import runner
 from ancr.experiments.cells import CellFile
-from ancr.experiments.methods import Method
-from ancr.experiments.runner import FailedCellsError, make_plans, run_missing
+from ancr.experiments.methods import Method, methods_for
+from ancr.experiments.runner import FailedCellsError, Plan, make_plans, run_missing
+from ancr.experiments.sources import Digits
 from tests.experiments.stand_ins import Blobs
 
 
@@ -106,3 +107,20 @@ def test_draws_differ_and_official_splits_have_one():
     assert (source.split("N=50", 0).truth != source.split("N=50", 1).truth).any()
     assert {plan.draw for plan in make_plans(source, draws=3)} == {0, 1, 2}
     assert {plan.draw for plan in make_plans(Official(), draws=3)} == {0}
+
+
+def test_protocol_cv_gives_every_method_a_grid_of_the_same_size():
+    for dataset, size in (("usps", 30), ("cub", 12)):
+        for name, method in methods_for(dataset, "N=50", "cv").items():
+            numbers = [len(values) for values in method.params.values() if isinstance(values, list)]
+            assert np.prod(numbers) == size, name
+
+
+def test_protocol_cv_records_what_was_chosen():
+    source = Digits()
+    for method in ("ANCR", "SVM"):
+        recipe = methods_for("digits", "N=10", "cv")[method]
+        cell = Plan(source, "N=10", method, "cv", 0, recipe).run()
+        assert cell.chosen
+        assert cell.accuracy > 80
+        assert Plan(source, "N=10", method, "cv", 0, recipe).is_answered_by(cell)
