@@ -1,0 +1,51 @@
+"""Every classifier on arrays that live on a GPU, PyTorch's and CuPy's; skipped where there is none."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from ancr import solve
+from ancr._arrays import to_numpy
+from tests.test_array_api import CASES, CLASSIFIERS, METHODS, numpy_answers
+
+
+@pytest.fixture(params=["torch", "cupy"])
+def on_device(request):
+    """The function that puts a NumPy array on the GPU."""
+    library = pytest.importorskip(request.param, reason=f"{request.param} is not installed")
+    if request.param == "torch":
+        if not library.cuda.is_available():
+            pytest.skip("torch sees no CUDA device")
+        return lambda array: library.as_tensor(array, device="cuda")
+    try:
+        library.cuda.runtime.getDeviceCount()
+    except library.cuda.runtime.CUDARuntimeError:
+        pytest.skip("CuPy sees no CUDA device")
+    return library.asarray
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", ["n < d", "non-negative"])
+@pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=lambda i: str(CLASSIFIERS[i]).replace("\n", ""))
+def test_answers_are_those_of_numpy(on_device, number, case, dtype):
+    samples, queries = (on_device(rows.astype(dtype)) for rows in CASES[case])
+    clf = clone(CLASSIFIERS[number]).fit(samples, on_device(np.arange(samples.shape[0]) % 3))
+    expected = numpy_answers(number, case, dtype)
+    close = {"atol": 1e-8, "rtol": 1e-6} if dtype == "float64" else {"atol": 5e-3, "rtol": 5e-3}
+    for method in METHODS:
+        found = getattr(clf, method)(queries)
+        assert type(found) is type(samples)
+        np.testing.assert_allclose(to_numpy(found), expected[method], **close, err_msg=method)
+    assert type(clf.predict(queries)) is type(samples)
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_exact_solutions_are_certified_there(on_device, constraint, dtype):
+    rng = np.random.default_rng(0)
+    atoms, queries = (np.abs(rng.standard_normal(shape)).astype(dtype) for shape in ((500, 60), (300, 60)))
+    moved = solve(on_device(atoms), on_device(queries), alpha=1e-3, constraint=constraint)
+    assert to_numpy(moved.verify()).all()
+    plain = solve(atoms, queries, alpha=1e-3, constraint=constraint)
+    atol = 1e-9 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(to_numpy(moved.codes), plain.codes.toarray(), atol=atol)
