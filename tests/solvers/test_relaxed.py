@@ -121,7 +121,7 @@ def test_classifiers_take_it(kind):
     X, y = rng.random((60, 8)), rng.integers(0, 3, 60)
     clf = kind(relaxation=0.5).fit(X, y)
     assert isinstance(clf.codes(X[:4]), np.ndarray)
-    assert (clf.set_params(code="z").fit(X, y).codes(X[:4]) >= 0).sum() == 4 * 60
+    assert clf.set_params(code="z").fit(X, y).codes(X[:4]).min() >= 0
     assert len(clf.explain(X[:2], top=3)) == 2
 
 
