@@ -30,7 +30,7 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.core $(VENV)/.test
 
 $(VENV)/.plot: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[plot]'
+	$(PIP) install -e '.[plot,data]'
 	@touch $@ $(VENV)/.core
 
 reproduce: $(VENV)/.plot

@@ -25,6 +25,9 @@ _OUTPUT = click.option(
 )
 _JOBS = click.option("--jobs", type=click.IntRange(1), help="Cells at once, one thread each. Default: one a core.")
 _METHODS = click.option("--methods", help="Names with commas between, such as CRC,ANCR. Default: all.")
+_PROTOCOLS = click.option(
+    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper and exact."
+)
 _FIGURES = click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures.")
 _NAMES = ("digits", "ar", "usps", "stanford40", "cub", "aircraft", "cars")
 
@@ -33,9 +36,7 @@ _NAMES = ("digits", "ar", "usps", "stanford40", "cub", "aircraft", "cars")
 @click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[DATASET]...")
 @click.option("--draws", type=click.IntRange(1), help="Random draws of the training set. Default: the paper's number.")
 @click.option("--features", help="Stored features of the large sets. Default: efficientnet_lite0.")
-@click.option(
-    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper, exact."
-)
+@_PROTOCOLS
 @_METHODS
 @_JOBS
 @_FIGURES
@@ -89,6 +90,7 @@ def reproduce(
     default=None,
     help="Bring columns to zero mean and unit variance. Default: for .csv and .parquet, whose units differ.",
 )
+@_PROTOCOLS
 @_METHODS
 @_JOBS
 @_FIGURES
@@ -99,6 +101,7 @@ def compare(
     folds: int | None,
     features: str,
     standardize: bool | None,
+    protocols: tuple[str, ...],
     methods: str | None,
     jobs: int | None,
     figures: bool,
@@ -106,7 +109,8 @@ def compare(
 ) -> None:
     """Compare the methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
 
-    A folder has one sub-folder a class. The result is the table, the figures and the report that `ancr reproduce`
+    A folder has one sub-folder a class. With --protocol cv every method chooses its settings on the training folds;
+    the others use the settings of the paper. The result is the table, the figures and the report that `ancr reproduce`
     makes for the paper's data.
 
     \b
@@ -121,7 +125,7 @@ def compare(
         from ancr.own import load_own
 
         own = Own(load_own(data, label, features), folds, standardize)
-        plans = _only(methods, make_plans(own))
+        plans = _only(methods, make_plans(own, protocols=_chosen_protocols(protocols)))
         _run(Study(f"Comparison on {own.title}", [own], plans, output, _command()), jobs, figures)
 
 

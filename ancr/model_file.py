@@ -121,14 +121,14 @@ def method_names():
     """Methods that can be saved: the package's own, by the names the paper prints."""
     spelled = {"SACRC": "SA-CRC"}
     classifiers = [name.removesuffix("Classifier") for name in ancr.__all__ if name.endswith("Classifier")]
-    return sorted(spelled.get(name, name) for name in classifiers if name != "Representation")
+    return sorted(["ANCR-CV", *(spelled.get(name, name) for name in classifiers if name != "Representation")])
 
 
 def make_classifier(method, params):
     """An unfitted classifier from its method's name; only classifiers of this package can be named."""
     if method not in method_names():
         raise ModelFileError(f"method {method!r} is unknown; there are {', '.join(method_names())}")
-    kind = getattr(ancr, method.replace("-", "") + "Classifier")
+    kind = ancr.ANCRClassifierCV if method == "ANCR-CV" else getattr(ancr, method.replace("-", "") + "Classifier")
     unknown = sorted(set(params) - set(kind().get_params()))
     if unknown:
         raise ModelFileError(

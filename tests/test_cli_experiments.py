@@ -159,3 +159,30 @@ def test_compare_folder_with_one_class(tmp_path):
     result = ancr("compare", tmp_path / "photos", "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert "holds 1 class: 'cat'" in result.output
+
+
+def test_a_changed_file_of_the_same_name_is_computed_again(tmp_path):
+    frame = load_wine(as_frame=True).frame
+    path, options = tmp_path / "mine.csv", ("--methods", "CRC", "--no-figures", "-o", tmp_path / "out")
+    frame.to_csv(path, index=False)
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    frame["target"] = frame["target"].sample(frac=1, random_state=0).to_numpy()
+    frame.to_csv(path, index=False)
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    found = cells(tmp_path / "out")
+    first, second = ([cell["accuracy"] for cell in found if cell["data"] == each] for each in _digests(found))
+    assert len(first) == len(second) == 5
+    assert sum(first) > sum(second) + 100
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    assert len(cells(tmp_path / "out")) == 10
+
+
+def _digests(found):
+    return list(dict.fromkeys(cell["data"] for cell in found))
+
+
+def test_compare_can_choose_settings_on_the_training_folds(wine, tmp_path):
+    result = ancr("compare", wine, "--protocol", "cv", "--methods", "ANCR", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert {cell["protocol"] for cell in cells(tmp_path)} == {"cv"}
+    assert all("alpha" in cell["chosen"] for cell in cells(tmp_path))

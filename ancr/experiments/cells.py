@@ -17,6 +17,8 @@ class Cell:
     ----------
     params : dict
         Parameters of the classifier.
+    data : str
+        Digest of a user's own samples, labels and split; empty for named data sets.
     chosen : dict
         Parameters that the classifier chose itself, on the training set.
     before : str
@@ -44,6 +46,7 @@ class Cell:
     predict_s: float
     n_train: int = 0
     before: str = ""
+    data: str = ""
     chosen: dict = field(default_factory=dict, hash=False)
     certified: float | None = None
     versions: dict = field(default_factory=dict, hash=False)

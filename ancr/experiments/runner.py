@@ -46,8 +46,9 @@ class Plan:
         return (self.source.name, self.source.features, self.setting, self.method, self.protocol, self.draw)
 
     def is_answered_by(self, cell):
-        """Whether a cell of this key was made with the same settings."""
-        return cell is not None and (cell.params, cell.before) == (self.recipe.params, preparation(self.recipe.build()))
+        """Whether a cell of this key was made with the same settings, on the same data."""
+        wanted = (self.recipe.params, preparation(self.recipe.build()), self.source.digest)
+        return cell is not None and (cell.params, cell.before, cell.data) == wanted
 
     def run(self):
         """Fit and score."""
@@ -69,6 +70,7 @@ class Plan:
             predict_s=done - fitted,
             n_train=len(split.y),
             before=preparation(classifier),
+            data=self.source.digest,
             chosen=dict(getattr(classifier, "best_params_", {})),
             certified=witness.share(),
             versions=versions(),

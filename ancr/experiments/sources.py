@@ -1,5 +1,6 @@
 """What the cells are made from: a data set, its features, its settings, and the split of every draw."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -37,6 +38,8 @@ class Source:
 
     features = "pixels"
     random = True
+    # Of samples, labels and split, where a name does not tell them.
+    digest = ""
 
     def __init__(self, data_home=None):
         self.data_home = data_home
@@ -198,6 +201,17 @@ class Own(Source):
         self.settings = (f"{self._folds} folds",) if self._folds else ("given split",)
         self.typical, self.draws, self.random = self.settings[0], self._folds or 1, False
         self._check_folds()
+
+    @cached_property
+    def digest(self):
+        """Two files of one name are two data sets: what was computed on the first says nothing of the second."""
+        bunch, state = self.bunch, hashlib.sha256()
+        for part in (bunch.data, bunch.target, bunch.target_names, bunch.train_indices, bunch.test_indices):
+            part = np.asarray([] if part is None else part)
+            part = part.astype("U") if part.dtype.kind == "O" else part
+            state.update(f"{part.dtype.str}{part.shape}".encode())
+            state.update(np.ascontiguousarray(part).tobytes())
+        return state.hexdigest()[:16]
 
     def _check_folds(self):
         counts = np.bincount(self.bunch.target)
