@@ -112,6 +112,7 @@ class Counted(ancr.ANCRClassifier):
 
 def test_the_dictionary_crosses_the_wire_once_a_worker(data, cluster):
     X, y, Q = data
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)  # far more bytes than the queries and their answers
     queries = da.from_array(np.tile(Q, (4, 1))[:100], chunks=(1, 20))
     clf = Counted().fit(X, y)
     with DaskClassifier(clf) as lazy:
