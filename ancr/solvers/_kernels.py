@@ -15,6 +15,8 @@ _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", 
 # What Python calls is cached on disk; what only kernels call needs no wrapper, which saves a fifth of the compile time.
 _ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# For what is called once an atom: handing over a desk would cost more than the work.
+_INLINED = {**_INNER, "forceinline": True}
 
 FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
 # A pivot below this share of the diagonal means that the atom depends on those in use.
@@ -71,12 +73,9 @@ def make_desk(room, n_atoms):
     )
 
 
-@njit(**_INNER)
+@njit(**_INLINED)
 def _read_row(form, linear, desk, atom, size):
-    """Put H without the ridge, between ``atom`` and the first ``size`` atoms in use, into ``desk.row``.
-
-    A row at a time, because every call of a kernel that is handed a desk costs as much as twenty entries.
-    """
+    """Put H without the ridge, between ``atom`` and the first ``size`` atoms in use, into ``desk.row``."""
     row, support = desk.row, desk.support
     if form.matrix.shape[0] > 0:
         entries = form.matrix[atom]
@@ -513,7 +512,7 @@ def _improve(form, linear, desk, size, limit, value, excess, careful):
 def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, support, code, found):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
-    ``found[q]`` receives (size, status, rounds, excess) of query q, ``support[q]`` and ``code[q]`` its signed code.
+    ``found[q]`` receives (size, status, rounds) of query q, ``support[q]`` and ``code[q]`` its signed code.
     A query whose size is not zero begins with the support that is there.
     """
     desk = make_desk(support.shape[1], linear.shape[1])
@@ -551,7 +550,7 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
             else:
                 size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
-        found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds, excess
+        found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds
         _store(desk, size, support[q], code[q])
 
 
@@ -630,14 +629,14 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
             allowed = _allowance(form, _largest_size(b), desk, size, squares[q], rounds)
             status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
-                careful = found[q, 4] > 0.0
+                careful = found[q, 3] > 0.0
                 size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
-                found[q, 4] = careful
+                found[q, 3] = careful
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
                 if not moved:
                     good = excess <= _allowance(form, _largest_size(b), desk, size, squares[q], _MANY)
                     status, rounds = (FINISHED, rounds) if good else (status, max_rounds)
         if status == NEEDS_ROOM:
             rounds = -1  # begun again, with more room
-        found[q, 0], found[q, 1], found[q, 2], found[q, 3] = max(size, 0), status, rounds + 1, excess
+        found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds + 1
         _store(desk, size, support[q], code[q])

@@ -141,8 +141,8 @@ class _Run:
             self.band = 1e-4 * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         self.banned, self.tilt = np.full(len(queries), -1), np.zeros(len(queries))
-        # size, status, rounds, largest excess, whether only careful steps are left
-        self.found = np.zeros((len(queries), 5))
+        # size, status, rounds, whether only careful steps are left
+        self.found = np.zeros((len(queries), 4))
         self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
 
     def to_the_end(self) -> None:

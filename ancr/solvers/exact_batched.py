@@ -438,12 +438,9 @@ class ExactBatched:
         return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool))
 
     def _on_host(self, batch: _Batch) -> _Answer:
-        """What stalled, by the sequential solver; where its kernels cannot be had the present codes, uncertified."""
+        """What stalled, by the sequential solver."""
         self.handed_over += batch.size
-        try:
-            solution = self._host.solve(to_numpy(batch.queries))
-        except ImportError:
-            return replace(self._answer(batch), converged=np.zeros(batch.size, bool))
+        solution = self._host.solve(to_numpy(batch.queries))
         codes = like(solution.sorted_codes.toarray(), batch.queries)
         return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged)
 
