@@ -4,7 +4,7 @@ python benchmarks/bench_relaxed.py
 """
 
 from _data import features, usps
-from _timing import best_times
+from _timing import print_classifiers
 
 import ancr
 
@@ -19,21 +19,7 @@ METHODS = {
 
 def main():
     """Measure and print."""
-    for name, job in {"USPS N=300": usps(), "Stanford 40 features": features("Stanford 40")}.items():
-        if job is None:
-            print(f"\n{name}: data not found, skipped")
-            continue
-        train, labels, test = job
-        print(f"\n{name}: n={len(train)}, d={train.shape[1]}, {len(test)} queries, {train.dtype}; time / exact ANCR's")
-        for clf in METHODS.values():
-            clf.fit(train, labels).predict(test[:256])
-        fit = best_times({key: lambda c=clf: c.fit(train, labels) for key, clf in METHODS.items()}, 3)  # noqa: B023
-        predict = best_times({key: lambda c=clf: c.predict(test) for key, clf in METHODS.items()}, 3)  # noqa: B023
-        for key in METHODS:
-            print(
-                f"  {key:24} fit {fit[key] / fit['ANCR, exact']:6.2f}×   "
-                f"predict {predict[key] / predict['ANCR, exact']:6.2f}×"
-            )
+    print_classifiers(METHODS, {"USPS N=300": usps(), "Stanford 40 features": features("Stanford 40")}, "ANCR, exact")
 
 
 if __name__ == "__main__":
