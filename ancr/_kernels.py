@@ -2,9 +2,12 @@
 
 import numpy as np
 from numba import njit
+from numba.core.options import DefaultOptions
 
 # Sums may be reordered (that is what vectorises them) and input is known to hold no NaN; infinity keeps its meaning.
 _FAST = {"nnan", "reassoc", "contract", "nsz", "arcp"}
+# For what neither makes nor keeps an array: no reference counts. Numba has no public name for it.
+BORROWING = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 _LEAF = {"cache": True, "nogil": True, "fastmath": _FAST, "error_model": "numpy"}
 
 

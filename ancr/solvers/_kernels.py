@@ -9,14 +9,13 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-from ancr._kernels import simplex_threshold
+from ancr._kernels import BORROWING, simplex_threshold
 
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
-# What Python calls is cached on disk; what only kernels call needs no wrapper, which saves a fifth of the compile time.
+# What Python calls is cached on disk; what only kernels call needs no wrapper, which saves a fifth of the compile time,
+# and only borrows its arrays: counting who holds the twenty of a desk, at every call, took a third of the run time.
 _ENTRY = {**_FAST, "cache": True}
-_INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# For what is called once an atom: handing over a desk would cost more than the work.
-_INLINED = {**_INNER, "forceinline": True}
+_INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **BORROWING}
 
 FINISHED, UNFINISHED, NEEDS_ROOM = 0, 1, 2
 # A pivot below this share of the diagonal means that the atom depends on those in use.
@@ -30,50 +29,86 @@ _MANY = 200
 # Atoms to begin with, at most.
 _FIRST = 32
 
-# The problem. ``matrix`` is H without the ridge, ``pricing`` the same in single precision, which nearly halves the
-# time of a look at all atoms. Both are empty where they would not fit; then entries come from ``atoms``, weighted by
-# ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa`` is added to every entry of H on the simplex,
-# where it changes nothing but makes affinely independent atoms linearly independent. ``lengths`` are √H_jj,
-# ``longest`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the
-# relative gap to reach.
-Form = namedtuple("Form", "matrix pricing atoms weights labels lengths longest ridge kappa shift on_simplex signed tol")
+# Steps of a correlation of one, the largest there is, in ``pricing``.
+STEPS = 32767
+
+# The problem. ``matrix`` is H without the ridge. ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) in whole
+# steps: two bytes an entry, and a look at all atoms is a matter of bytes. Both are empty where they would not fit;
+# then entries come from ``atoms``, weighted by ``weights[0]``, and by ``weights[1]`` on top within a class. ``kappa``
+# is added to every entry of H on the simplex, where it changes nothing but makes affinely independent atoms linearly
+# independent. ``lengths`` are √H_jj, ``norms`` the same without the ridge, ``longest`` and ``largest_norm`` the
+# largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
+Form = namedtuple(
+    "Form",
+    "matrix pricing atoms weights labels lengths longest norms largest_norm ridge kappa shift on_simplex signed tol",
+)
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
-# ``row`` is where a row of H is read to. ``banned[0]`` is an atom that this query must not use, −1 for none, and
+# ``linear`` is b, exact where an atom is or was in use. ``row`` is where a row of H is read to; ``weight`` and
+# ``mix`` are what pricing adds up. ``banned[0]`` is an atom that this query must not use, −1 for none, and
 # ``tilt[0]`` = τ adds τ·bbᵀ to its H: what leaving one sample out makes of the relaxed problem.
 Desk = namedtuple(
     "Desk",
     "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch row "
-    "banned tilt",
+    "weight mix linear banned tilt",
 )
 
 
-@njit(**_INNER)
 def make_desk(room, n_atoms):
-    """Scratch for supports of up to ``room`` atoms; `_price` reads up to four more, with weight zero."""
+    """Scratch for supports of up to ``room`` atoms; `_price` reads up to eight more, with weight zero."""
     return Desk(
-        np.empty(room + 4, np.int64),
-        np.empty(room + 4),
-        np.empty(room + 4),
-        np.empty(room),
-        np.empty((room + 1, room)),
-        np.empty(room),
-        np.empty(room),
-        np.empty(room + 1, np.bool_),
-        np.empty(room, np.int64),
-        np.empty(room),
-        np.empty(room),
-        np.empty(n_atoms),
-        np.empty((n_atoms + _RUN - 1) // _RUN),
-        np.empty(n_atoms),
-        np.empty(room + 1),
-        np.full(1, -1, np.int64),
-        np.zeros(1),
+        support=np.empty(room + 8, np.int64),
+        sign=np.empty(room),
+        code=np.empty(room),
+        target=np.empty(room),
+        factor=np.empty((room + 1, room)),
+        ahead=np.empty(room),
+        ones=np.empty(room),
+        keep=np.empty(room + 1, np.bool_),
+        kept_support=np.empty(room, np.int64),
+        kept_sign=np.empty(room),
+        kept_code=np.empty(room),
+        pull=np.empty(n_atoms),
+        hardest=np.empty(-(-n_atoms // _RUN)),
+        scratch=np.empty(n_atoms),
+        row=np.empty(room + 1),
+        weight=np.empty(room + 8, np.float32),
+        mix=np.empty(n_atoms, np.float32),
+        linear=np.empty(n_atoms),
+        banned=np.full(1, -1, np.int64),
+        tilt=np.zeros(1),
     )
 
 
-@njit(**_INLINED)
+@njit(**_INNER)
+def _lay_out(linear, scale, desk):
+    """Begin with b as it is known; return max |b|."""
+    largest = 0.0
+    for j in range(linear.size):
+        desk.linear[j] = scale * linear[j]
+        largest = max(largest, abs(desk.linear[j]))
+    return largest
+
+
+@njit(**_INNER)
+def _look_up(form, aim, desk, first, last):
+    """b of the atoms ``support[first:last]`` to the last digit, where it comes from a product in single precision."""
+    if aim.size == 0:
+        return
+    for i in range(first, last, 4):  # four at a time: waiting for their numbers to arrive is what takes long
+        j0, j1 = desk.support[i], desk.support[min(i + 1, last - 1)]
+        j2, j3 = desk.support[min(i + 2, last - 1)], desk.support[min(i + 3, last - 1)]
+        b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(aim.size):
+            b0 += form.atoms[j0, k] * aim[k]
+            b1 += form.atoms[j1, k] * aim[k]
+            b2 += form.atoms[j2, k] * aim[k]
+            b3 += form.atoms[j3, k] * aim[k]
+        desk.linear[j0], desk.linear[j1], desk.linear[j2], desk.linear[j3] = b0, b1, b2, b3
+
+
+@njit(**_INNER)
 def _read_row(form, linear, desk, atom, size):
     """Put H without the ridge, between ``atom`` and the first ``size`` atoms in use, into ``desk.row``."""
     row, support = desk.row, desk.support
@@ -311,6 +346,8 @@ def _polish(form, linear, desk, size, limit):
         for i in range(size):
             desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
         moved = max(moved, step / largest)
+        if step < 1e-9 * largest:  # the next step would be as much smaller again
+            return limit - change + form.kappa * missing, moved
     return limit, moved
 
 
@@ -345,23 +382,41 @@ def _level(linear, desk, size):
 
 
 @njit(**_INNER)
-def _price(matrix, linear, desk, size):
-    """Pull of all atoms, less the ridge, through ``size`` rows of the matrix: four at a time, from b down."""
-    pull, n = desk.pull, linear.size
-    level = _level(linear, desk, size)
-    for i in range(size, size + 4):
-        desk.code[i], desk.sign[i], desk.support[i] = 0.0, 0.0, 0
-    for i in range(0, max(size, 1), 4):
-        c0, c1 = desk.sign[i] * desk.code[i], desk.sign[i + 1] * desk.code[i + 1]
-        c2, c3 = desk.sign[i + 2] * desk.code[i + 2], desk.sign[i + 3] * desk.code[i + 3]
-        r0, r1 = matrix[desk.support[i]], matrix[desk.support[i + 1]]
-        r2, r3 = matrix[desk.support[i + 2]], matrix[desk.support[i + 3]]
-        if i == 0:
-            for j in range(n):
-                pull[j] = level * linear[j] - (c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j])
-        else:
-            for j in range(n):
-                pull[j] -= c0 * r0[j] + c1 * r1[j] + c2 * r2[j] + c3 * r3[j]
+def _span(lengths, desk, size):
+    """Σ c_j √H_jj, which bounds √(cᵀHc)."""
+    span = 0.0
+    for i in range(size):
+        span += desk.code[i] * lengths[desk.support[i]]
+    return span
+
+
+@njit(**_INNER)
+def _price(form, linear, desk, size):
+    """Pull of all atoms, less the ridge, through ``size`` rows of correlations, eight at a time.
+
+    With weights c_i √H_ii that are made to sum to one, no number here depends on the scale of the data.
+    """
+    weight, support, mix, n = desk.weight, desk.support, desk.mix, linear.size
+    span = _span(form.norms, desk, size)
+    share = 1.0 / span if span > 0.0 else 0.0
+    for i in range(size):
+        weight[i] = share * desk.sign[i] * desk.code[i] * form.norms[support[i]]
+    for i in range(size, size + 8):
+        weight[i], support[i] = 0.0, 0
+    for i in range(0, max(size, 1), 8):
+        w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
+        w4, w5, w6, w7 = weight[i + 4], weight[i + 5], weight[i + 6], weight[i + 7]
+        r0, r1 = form.pricing[support[i]], form.pricing[support[i + 1]]
+        r2, r3 = form.pricing[support[i + 2]], form.pricing[support[i + 3]]
+        r4, r5 = form.pricing[support[i + 4]], form.pricing[support[i + 5]]
+        r6, r7 = form.pricing[support[i + 6]], form.pricing[support[i + 7]]
+        for j in range(n):
+            first = w0 * np.float32(r0[j]) + w1 * np.float32(r1[j]) + w2 * np.float32(r2[j]) + w3 * np.float32(r3[j])
+            last = w4 * np.float32(r4[j]) + w5 * np.float32(r5[j]) + w6 * np.float32(r6[j]) + w7 * np.float32(r7[j])
+            mix[j] = first + last if i == 0 else mix[j] + (first + last)
+    level, step = _level(linear, desk, size), span / STEPS
+    for j in range(n):
+        desk.pull[j] = level * linear[j] - step * form.norms[j] * mix[j]
 
 
 @njit(**_INNER)
@@ -386,24 +441,24 @@ def _largest_excess(form, desk, size, limit):
 
 
 @njit(**_INNER)
-def _settle(form, linear, desk, size, limit, excess):
-    """Where rounding to single precision could hide an excess, or invent one, redo those pulls in double."""
-    if form.pricing.itemsize == form.matrix.itemsize:
-        return excess
-    span = 0.0
-    for i in range(size):
-        span += desk.code[i] * form.lengths[desk.support[i]]
-    band = 1.2e-7 * span * form.longest
-    if excess > 8.0 * band:
+def _settle(form, linear, aim, blur, desk, size, limit, excess):
+    """Where rounding could hide an excess, or invent one, redo those pulls in double.
+
+    It can be ``blur`` in b, half a step an entry in the matrix, and what adding up in single precision loses.
+    """
+    band = blur + (0.6 + 2.5e-4 * size) / STEPS * _span(form.norms, desk, size)
+    if excess > 8.0 * band * form.largest_norm:
         return excess
     pull, excess = desk.pull, -np.inf
     for run in range(desk.hardest.size):
-        if desk.hardest[run] - limit > -band:
+        if desk.hardest[run] - limit > -band * form.largest_norm:
             desk.hardest[run] = -np.inf
             for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
-                if (abs(pull[j]) if form.signed else pull[j]) - limit > -band:
-                    pull[j] = linear[j]
+                if (abs(pull[j]) if form.signed else pull[j]) - limit > -band * form.norms[j]:
+                    desk.support[size] = j
+                    _look_up(form, aim, desk, size, size + 1)
                     _read_row(form, linear, desk, j, size)
+                    pull[j] = linear[j]
                     for i in range(size):
                         pull[j] -= desk.sign[i] * desk.code[i] * desk.row[i]
                 desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
@@ -419,10 +474,9 @@ def _allowance(form, largest, desk, size, square, rounds):
 
     The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖², ``largest`` max |b|.
     """
-    total, span = 0.0, 0.0
+    total, span = 0.0, _span(form.lengths, desk, size)
     for i in range(size):
         total += desk.code[i]
-        span += desk.code[i] * form.lengths[desk.support[i]]
     span += 1.2e-4 * form.longest if form.on_simplex else 0.0
     rounding = 32.0 * 2.2e-16 * (largest + span * form.longest) + 4.0 * 2.2e-16 * form.kappa
     wanted = (square + span * span) / total if total > 0.0 else largest
@@ -430,7 +484,7 @@ def _allowance(form, largest, desk, size, square, rounds):
 
 
 @njit(**_INNER)
-def _admit(form, desk, size, limit, excess, share, most):
+def _admit(form, aim, desk, size, limit, excess, share, most):
     """Append up to ``most`` atoms whose excess is at least ``share`` of the largest, the hardest pulls first.
 
     Return the new size, −1 for no room.
@@ -457,11 +511,12 @@ def _admit(form, desk, size, limit, excess, share, most):
         j = int(found[i])
         desk.support[size + i], desk.code[size + i] = j, 0.0
         desk.sign[size + i] = -1.0 if form.signed and pull[j] < 0 else 1.0
+    _look_up(form, aim, desk, size, size + count)
     return size + count
 
 
 @njit(**_INNER)
-def start(form, linear, desk):
+def start(form, linear, aim, desk):
     """Atoms to begin with: the largest b, above a simplex threshold; return their number, −1 for no room.
 
     A strong ridge spreads the code over many atoms, about those of the threshold of radius λ. Otherwise at most
@@ -477,50 +532,53 @@ def start(form, linear, desk):
     threshold = simplex_threshold(values, form.ridge + abs(largest) / 8.0 + 1e-300, desk.scratch)
     threshold = min(threshold if form.on_simplex else max(threshold, form.shift), largest)
     most = linear.size if strong else min(_FIRST, desk.target.size)
-    return _admit(form, desk, 0, threshold, largest - threshold, 0.0, most)
+    return _admit(form, aim, desk, 0, threshold, largest - threshold, 0.0, most)
 
 
 @njit(**_INNER)
-def _improve(form, linear, desk, size, limit, value, excess, careful):
+def _improve(form, linear, aim, desk, size, limit, value, excess, careful):
     """One round: admit atoms, exchange, and fall back on the careful step where that did not lower the objective.
 
     Return (size, limit, objective, careful from now on, whether it moved); size −1 for no room. The factor of the
     support must stand when it is called, and stands when it returns.
     """
-    stood = size
-    if not careful:
-        _keep_copy(desk, size)
-        before, size = (
-            size,
-            _admit(form, desk, size, limit, excess, 0.1, max(16, size if form.ridge > 0.0 else size // 4)),
-        )
+    before = stood = size
+    while True:
+        most = 1 if careful else max(16, before if form.ridge > 0.0 else before // 4)
+        size = _admit(form, aim, desk, before, limit, excess, 1.0 if careful else 0.1, most)
         if size < 0:
             return size, limit, value, careful, True
+        if careful:
+            size, limit, new_value, moved = _careful_step(form, linear, desk, stood, size)
+            return size, limit, new_value, not new_value < value, moved
+        _keep_copy(desk, before)
         size, new_limit, new_value, stood = _exchange(form, linear, desk, before, size)
         if new_value < value:
             return size, new_limit, new_value, False, True
-        size = before
-        _restore_copy(desk, size)
-    size = _admit(form, desk, size, limit, excess, 1.0, 1)
-    if size < 0:
-        return size, limit, value, True, True
-    size, limit, new_value, moved = _careful_step(form, linear, desk, stood, size)
-    return size, limit, new_value, not new_value < value, moved
+        _restore_copy(desk, before)
+        careful = True
 
 
 @njit(**_ENTRY)
-def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, support, code, found):
+def solve_with_matrix(
+    form, desk, linear, scale, aims, blur, squares, todo, banned, tilt, max_rounds, support, code, found
+):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
-    ``found[q]`` receives (size, status, rounds) of query q, ``support[q]`` and ``code[q]`` its signed code.
-    A query whose size is not zero begins with the support that is there.
+    b of query q is ``scale[q]·linear[q]``, up to ``blur[q]`` times an atom's norm where ``aims[q]`` has the vector
+    whose product with an atom is the exact entry. ``found[q]`` receives (size, status, rounds) of query q,
+    ``support[q]`` and ``code[q]`` its signed code. A query whose size is not zero begins with the support it has.
     """
-    desk = make_desk(support.shape[1], linear.shape[1])
+    b = desk.linear
     for q in todo:
-        b = linear[q]
+        aim = aims[q]
         desk.banned[0], desk.tilt[0] = banned[q], tilt[q]
-        largest = _largest_size(b)
-        size = _take_up(desk, int(found[q, 0]), support[q], code[q]) if found[q, 0] > 0 else start(form, b, desk)
+        largest = _lay_out(linear[q], scale[q], desk)
+        if found[q, 0] > 0:
+            size = _take_up(desk, int(found[q, 0]), support[q], code[q])
+            _look_up(form, aim, desk, 0, size)
+        else:
+            size = start(form, b, aim, desk)
         limit, value, rounds, polished = 0.0, 0.0, 0, 0
         excess, careful, moved = np.inf, False, True
         status = NEEDS_ROOM if size < 0 else UNFINISHED
@@ -532,9 +590,9 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
                 careful and excess < 1e-6 * largest
             ):  # close to the end, the factor's accuracy may be all that is missing
                 limit, _ = _polish(form, b, desk, size, limit)
-            _price(form.pricing, b, desk, size)
+            _price(form, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)
-            excess = _settle(form, b, desk, size, limit, excess)
+            excess = _settle(form, b, aim, blur[q], desk, size, limit, excess)
             if excess <= _allowance(form, largest, desk, size, squares[q], rounds):
                 if form.tol > _COARSE:
                     status = FINISHED
@@ -548,7 +606,7 @@ def solve_with_matrix(form, linear, squares, todo, banned, tilt, max_rounds, sup
                     status = FINISHED
                 break
             else:
-                size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
+                size, limit, value, careful, moved = _improve(form, b, aim, desk, size, limit, value, excess, careful)
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
         found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds
         _store(desk, size, support[q], code[q])
@@ -583,10 +641,9 @@ def _take_up(desk, size, support, code):
 
 
 @njit(**_INNER)
-def _refine(form, query, desk, size, limit, band):
+def _refine(form, query, residual, desk, size, limit, band):
     """Compute pulls within ``band`` of the limit again in double precision, from the atoms."""
     atoms, pull = form.atoms, desk.pull
-    residual = np.empty(query.size)
     for k in range(query.size):
         residual[k] = query[k]
     for i in range(size):
@@ -602,18 +659,18 @@ def _refine(form, query, desk, size, limit, band):
 
 
 @njit(**_ENTRY)
-def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max_rounds, support, code, found):
+def advance_without_matrix(form, desk, queries, linear, squares, pull, todo, band, max_rounds, support, code, found):
     """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``.
 
     With no round behind it a query is started. The caller prices all queries at once, by a matrix product, in
     between; ``band[q]`` bounds that product's error, zero where double precision needs no refinement.
     """
-    desk = make_desk(support.shape[1], linear.shape[1])
+    residual = np.empty(queries.shape[1])
     for row in range(todo.size):
-        q = todo[row]
+        q, aim = todo[row], band[:0]  # b needs no looking up
         b, size, rounds, excess = linear[row], int(found[q, 0]), int(found[q, 2]), np.inf
         if rounds == 0:
-            size = start(form, b, desk)
+            size = start(form, b, aim, desk)
             if size >= 0:
                 size, _, _, _ = _exchange(form, b, desk, 0, size)
             status = NEEDS_ROOM if size < 0 else UNFINISHED
@@ -624,13 +681,13 @@ def advance_without_matrix(form, queries, linear, squares, pull, todo, band, max
             for j in range(pull.shape[1]):
                 desk.pull[j] = pull[row, j]
             if band[q] > 0.0:
-                _refine(form, queries[row], desk, size, limit, band[q])
+                _refine(form, queries[row], residual, desk, size, limit, band[q])
             excess = _largest_excess(form, desk, size, limit)
             allowed = _allowance(form, _largest_size(b), desk, size, squares[q], rounds)
             status = FINISHED if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 careful = found[q, 3] > 0.0
-                size, limit, value, careful, moved = _improve(form, b, desk, size, limit, value, excess, careful)
+                size, limit, value, careful, moved = _improve(form, b, aim, desk, size, limit, value, excess, careful)
                 found[q, 3] = careful
                 status = NEEDS_ROOM if size < 0 else UNFINISHED
                 if not moved:

@@ -14,11 +14,14 @@ instead, so the method is finite. ``docs/exact.md`` derives it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ancr._parallel import read_only
+from ancr.dictionary import Dictionary
+from ancr.quadratics import Quadratic
 from ancr.solvers.solution import Problem, Solution
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
@@ -65,14 +68,19 @@ class Exact:
         positive = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * diagonal.max()]
         nothing = np.empty((0, 0), dictionary.dtype)
         matrix = self._matrix() if self.keeps_matrix else nothing
+        # b in double where a matrix in single precision is all there is, or none: no product to save on.
+        self._estimate = _Estimate(dictionary, quadratic) if matrix.dtype == np.float64 and len(matrix) else None
+        norms = np.sqrt(np.maximum(diagonal - quadratic.ridge, 0.0))
         self.form = Form(
             matrix=matrix,
-            pricing=matrix.astype(np.float32, copy=False) if 1e-30 < diagonal.max() < 1e30 else matrix,
-            atoms=nothing if self.keeps_matrix else dictionary.atoms,
+            pricing=_correlations(matrix, norms),
+            atoms=nothing if self.keeps_matrix and self._estimate is None else dictionary.atoms,
             weights=np.array([quadratic.gram, quadratic.blocks], float),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
             longest=float(np.sqrt(diagonal.max())),
+            norms=norms,
+            largest_norm=float(norms.max()),
             ridge=float(quadratic.ridge),
             kappa=float(positive.min(initial=diagonal.max() or 1.0)) if on_simplex else 0.0,
             shift=0.0 if on_simplex else quadratic.absolute / 2.0,
@@ -96,11 +104,13 @@ class Exact:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        solution = self.solution(self.run(queries))
+        run = _Run(self, queries, estimate=self._estimate)
+        run.to_the_end()
+        solution = self.solution(run)
         return replace(solution, history=solution.objective[None]) if history else solution
 
     def run(self, queries: np.ndarray) -> _Run:
-        """Take a block of queries to the optimum."""
+        """Take a block of queries to the optimum, with b of all atoms to the last digit."""
         run = _Run(self, queries)
         run.to_the_end()
         return run
@@ -108,6 +118,41 @@ class Exact:
     def solution(self, run: _Run) -> Solution:
         """What a finished run found."""
         return Solution(run.codes(), run.found[:, 2].astype(int), run.finished(), self.problem, run.queries)
+
+
+class _Estimate:
+    """b from a product in single precision, at half the price, and how far off it can be.
+
+    The kernel needs b to the last digit for the atoms that it uses, and for others only to tell that they do not
+    matter. Those in doubt it computes again.
+    """
+
+    def __init__(self, dictionary: Dictionary, quadratic: Quadratic) -> None:
+        atoms = dictionary.atoms
+        self._longest = np.sqrt(np.einsum("ij,ij->i", atoms, atoms).max()) or 1.0
+        self._atoms = (atoms / self._longest).astype(np.float32)
+        # What a product of two d-vectors of single precision can lose, for atoms whose norm in H is one.
+        self._unit = (atoms.shape[1] + 4) * 2.0**-24 / np.sqrt(quadratic.gram + quadratic.blocks)
+
+    def __call__(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Products with unit vectors, by what to multiply them, and the error for an atom of unit norm."""
+        norms = np.sqrt(np.einsum("ij,ij->i", aims, aims))
+        units = aims / np.where(norms > 0.0, norms, 1.0)[:, None]
+        return units.astype(np.float32) @ self._atoms.T, norms * self._longest, norms * self._unit
+
+
+def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """H_ij / √(H_ii·H_jj) in whole steps; zero for atoms of no length."""
+    from ancr.solvers._kernels import STEPS
+
+    correlations = np.empty(matrix.shape, np.int16)
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    for start in range(0, len(matrix), 256):
+        rows = slice(start, start + 256)
+        block = matrix[rows] * scale[rows, None]
+        block *= STEPS * scale
+        correlations[rows] = np.rint(block, out=block)
+    return correlations
 
 
 class _Run:
@@ -121,18 +166,32 @@ class _Run:
         The queries.
     linear : ndarray of shape (n_queries, n_atoms) or None
         b of every query, where it is known; computed otherwise.
+    estimate : _Estimate or None
+        How to compute it where an estimate will do.
     """
 
-    def __init__(self, solver: Exact, queries: np.ndarray, linear: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        solver: Exact,
+        queries: np.ndarray,
+        linear: np.ndarray | None = None,
+        estimate: _Estimate | None = None,
+    ) -> None:
         from ancr.solvers import _kernels
 
         self._kernels, self._keeps_matrix = _kernels, solver.keeps_matrix
         self.problem, self.queries = solver.problem, queries
         self.form = type(solver.form)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in solver.form))
         quadratic = self.problem.quadratic
-        if linear is None:
-            linear = quadratic.linear(solver.source, queries.astype(solver.source.dtype, copy=False))
-        self.linear = linear
+        rows = len(queries)
+        self.scale, self.blur, self.aims = np.ones(rows), np.zeros(rows), np.empty((rows, 0))
+        if linear is not None:
+            self.linear = linear
+        elif estimate is not None:
+            self.aims = quadratic.target * queries.astype(np.float64, copy=False)
+            self.linear, self.scale, self.blur = estimate(self.aims)
+        else:
+            self.linear = quadratic.linear(solver.source, queries.astype(solver.source.dtype, copy=False))
         reach = quadratic.reach(self.problem.dictionary)
         self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
         # What a product of n-vectors in single precision can be off by.
@@ -176,17 +235,20 @@ class _Run:
     def with_matrix(self, todo: np.ndarray) -> None:
         """Take every query to the end, pricing through rows of H."""
         self._kernels.solve_with_matrix(
-            self.form, self.linear, self.squares, todo, self.banned, self.tilt, self.max_rounds,
-            self.support, self.code, self.found,
+            self.form, self._desk(), self.linear, self.scale, self.aims, self.blur, self.squares, todo, self.banned,
+            self.tilt, self.max_rounds, self.support, self.code, self.found,
         )  # fmt: skip
+
+    def _desk(self) -> Any:
+        return self._kernels.make_desk(self.support.shape[1], self.linear.shape[1])
 
     def without_matrix(self, todo: np.ndarray) -> None:
         """Price all unfinished queries by one matrix product a round, through the atoms."""
         self.found[todo, 2] = 0.0
-        pull = self.linear[todo]
+        pull, desk = self.linear[todo], self._desk()
         while len(todo):
             self._kernels.advance_without_matrix(
-                self.form, self.problem.quadratic.target * self.queries[todo], self.linear[todo], self.squares,
+                self.form, desk, self.problem.quadratic.target * self.queries[todo], self.linear[todo], self.squares,
                 pull, todo, self.band, self.max_rounds, self.support, self.code, self.found,
             )  # fmt: skip
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED

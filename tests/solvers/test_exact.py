@@ -111,6 +111,30 @@ def test_supports_larger_than_the_first_room(alpha, budget):
         assert (np.diff(solution.codes.indptr) > 128).any()
 
 
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("apart", [1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("scale", [1.0, 1e60, 1e-60])
+def test_what_an_estimate_cannot_tell_apart(constraint, apart, scale):
+    """b is estimated in single precision and H priced in steps of 3e-5: the code must not depend on either."""
+    rng = np.random.default_rng(7)
+    base = np.abs(rng.standard_normal((40, 30)))
+    atoms = scale * np.concatenate([base + apart * rng.standard_normal(base.shape) for _ in range(5)])
+    queries = scale * np.abs(rng.standard_normal((20, 30)))
+    solver = Exact(solve(atoms, queries, alpha=1e-3 * scale**2, constraint=constraint).problem)
+    estimated, known = solver.solve(queries), solver.solution(solver.run(queries))
+    assert estimated.verify().all()
+    np.testing.assert_allclose(estimated.codes.toarray(), known.codes.toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_atoms_of_all_lengths(constraint):
+    rng = np.random.default_rng(8)
+    atoms = np.abs(rng.standard_normal((300, 20))) * np.logspace(-4, 4, 300)[:, None]
+    queries = np.abs(rng.standard_normal((20, 20))) * np.logspace(-4, 4, 20)[:, None]
+    for query in queries:
+        check(atoms, query[None], 1e-6, constraint)
+
+
 def test_batches_do_not_matter():
     rng = np.random.default_rng(2)
     atoms, queries = rng.standard_normal((90, 15)), rng.standard_normal((700, 15))
