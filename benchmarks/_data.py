@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr.datasets import DataNotFoundError, find_data, load_usps, per_class_split
+from ancr.datasets import DataNotFoundError, find_data, load_digits, load_usps, per_class_split
 
 FEATURE_SETS = {"Stanford 40": "stanford40", "CUB-200-2011": "cub200_2011", "Cars": "stanford_cars"}
 
@@ -15,6 +15,13 @@ def usps(n_per_class=300, dtype=np.float64):
     train, _ = per_class_split(data.target, n_per_class, seed=0, pool=data.train_indices)
     pixels = data.data.astype(dtype)
     return pixels[train], data.target[train], pixels[data.test_indices]
+
+
+def digits(n_per_class=100):
+    """scikit-learn's digits, N a class, all others as queries."""
+    data = load_digits()
+    train, test = per_class_split(data.target, n_per_class, seed=0)
+    return data.data[train], data.target[train], data.data[test]
 
 
 def features(name):

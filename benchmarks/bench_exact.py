@@ -13,7 +13,7 @@ import tempfile
 import time
 
 import numpy as np
-from _data import FEATURE_SETS, features, usps
+from _data import FEATURE_SETS, digits, features, usps
 from _timing import best_times
 from scipy.optimize import nnls
 from sklearn.preprocessing import normalize
@@ -26,7 +26,7 @@ ALPHA = 1e-3
 def predict():
     """Exact `predict` as a multiple of ridge regression's, and of five ADMM iterations."""
     print("\npredict: ANCR exact / CRC, same queries, one run")
-    jobs = {"USPS N=300": usps()} | {name: features(name) for name in FEATURE_SETS}
+    jobs = {"digits N=100": digits(), "USPS N=300": usps()} | {name: features(name) for name in FEATURE_SETS}
     for name, job in jobs.items():
         if job is None:
             print(f"  {name:14} data not found, skipped")
