@@ -1,0 +1,51 @@
+"""The Python lines of the documentation run, on small stand-ins for the names that they take for granted."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from ancr import ANCRClassifier
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.fixture
+def names():
+    X, y = load_digits(return_X_y=True)
+    parts = {"X_train": X[:200], "y_train": y[:200], "X_test": X[200:260], "more": X[300:320], "labels": y[300:320]}
+    return {**parts, "X": X[:200], "y": y[:200], "ANCRClassifier": ANCRClassifier}
+
+
+def test_choosing(names):
+    (code,) = blocks("choosing.md")
+    exec(code, names)
+    assert names["clf"].score(names["X_test"], load_digits().target[200:260]) > 0.9
+
+
+def test_growing(names):
+    code, _, _ = blocks("cluster.md")
+    exec(code, names)
+    assert names["clf"].dictionary_.n_atoms == 220
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_cluster(names, which, tmp_path, monkeypatch):
+    distributed, da = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
+    pytest.importorskip("zarr")
+    monkeypatch.chdir(tmp_path)
+    for i, (X, y) in enumerate(zip(np.split(names["X"], 8), np.split(names["y"], 8), strict=True)):
+        np.save(f"atoms{i}.npy", X)
+        np.save(f"labels{i}.npy", y)
+    queries = names["X_test"]
+    names["Q"] = da.from_array(queries, chunks=(20, -1)) if which == 1 else queries
+    code = blocks("cluster.md")[which].replace('"scheduler:8786"', "cluster").replace("/data/", f"{tmp_path}/")
+    local = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
+    with local as cluster, distributed.Client(cluster):
+        exec(code, {**names, "cluster": cluster})
