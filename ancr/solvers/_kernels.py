@@ -29,8 +29,8 @@ _MANY = 200
 # Atoms to begin with, at most.
 _FIRST = 32
 
-# Steps of a correlation of one, the largest there is, in ``pricing``.
-STEPS = 32767
+# Steps of a correlation of one in ``pricing``: all that two bytes hold, but for room for rounding in the matrix.
+STEPS = 32_000
 
 # The problem. ``matrix`` is H without the ridge. ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) in whole
 # steps: two bytes an entry, and a look at all atoms is a matter of bytes. Both are empty where they would not fit;
@@ -38,6 +38,9 @@ STEPS = 32767
 # is added to every entry of H on the simplex, where it changes nothing but makes affinely independent atoms linearly
 # independent. ``lengths`` are √H_jj, ``norms`` the same without the ridge, ``longest`` and ``largest_norm`` the
 # largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach.
+#
+# A query's ``aim`` is target·y, so that b = Xᵀ·aim; empty where b is known to the last digit from the start. Else b is
+# off by up to its ``blur``, and a priced pull by up to a ``band``, times the norm of the atom.
 Form = namedtuple(
     "Form",
     "matrix pricing atoms weights labels lengths longest norms largest_norm ridge kappa shift on_simplex signed tol",
@@ -45,13 +48,13 @@ Form = namedtuple(
 
 # What a query works on. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is the
 # Cholesky factor L of their block of H, ``ahead`` = L⁻¹b and ``ones`` = L⁻¹1, all in the order of ``support``.
-# ``linear`` is b, exact where an atom is or was in use. ``row`` is where a row of H is read to; ``weight`` and
-# ``mix`` are what pricing adds up. ``banned[0]`` is an atom that this query must not use, −1 for none, and
-# ``tilt[0]`` = τ adds τ·bbᵀ to its H: what leaving one sample out makes of the relaxed problem.
+# ``linear`` is b, to the last digit where ``known``: for atoms that were in use or in doubt. ``row`` is where a row of
+# H is read to; ``weight`` and ``mix`` are what pricing adds up. ``banned[0]`` is an atom that this query must not use,
+# −1 for none, and ``tilt[0]`` = τ adds τ·bbᵀ to its H: what leaving one sample out makes of the relaxed problem.
 Desk = namedtuple(
     "Desk",
     "support sign code target factor ahead ones keep kept_support kept_sign kept_code pull hardest scratch row "
-    "weight mix linear banned tilt",
+    "weight mix linear known banned tilt",
 )
 
 
@@ -76,6 +79,7 @@ def make_desk(room, n_atoms):
         weight=np.empty(room + 8, np.float32),
         mix=np.empty(n_atoms, np.float32),
         linear=np.empty(n_atoms),
+        known=np.empty(n_atoms, np.bool_),
         banned=np.full(1, -1, np.int64),
         tilt=np.zeros(1),
     )
@@ -86,13 +90,13 @@ def _lay_out(linear, scale, desk):
     """Begin with b as it is known; return max |b|."""
     largest = 0.0
     for j in range(linear.size):
-        desk.linear[j] = scale * linear[j]
+        desk.linear[j], desk.known[j] = scale * linear[j], False
         largest = max(largest, abs(desk.linear[j]))
     return largest
 
 
 @njit(**_INNER)
-def _look_up(form, aim, desk, first, last):
+def _make_exact(form, aim, desk, first, last):
     """b of the atoms ``support[first:last]`` to the last digit, where it comes from a product in single precision."""
     if aim.size == 0:
         return
@@ -106,6 +110,7 @@ def _look_up(form, aim, desk, first, last):
             b2 += form.atoms[j2, k] * aim[k]
             b3 += form.atoms[j3, k] * aim[k]
         desk.linear[j0], desk.linear[j1], desk.linear[j2], desk.linear[j3] = b0, b1, b2, b3
+        desk.known[j0] = desk.known[j1] = desk.known[j2] = desk.known[j3] = True
 
 
 @njit(**_INNER)
@@ -346,8 +351,9 @@ def _polish(form, linear, desk, size, limit):
         for i in range(size):
             desk.code[i] = max(desk.code[i] + misfit[i], 0.0)
         moved = max(moved, step / largest)
-        if step < 1e-9 * largest:  # the next step would be as much smaller again
-            return limit - change + form.kappa * missing, moved
+        limit += form.kappa * missing - change  # all atoms in use pull so hard now
+        if step < 1e-9 * largest:
+            break  # the next step would be as much smaller again
     return limit, moved
 
 
@@ -420,6 +426,12 @@ def _price(form, linear, desk, size):
 
 
 @njit(**_INNER)
+def _strength(form, pull):
+    """How hard an atom pulls, in either direction where codes are signed; −inf for one that is not to be asked."""
+    return abs(pull) if form.signed and pull != -np.inf else pull
+
+
+@njit(**_INNER)
 def _largest_excess(form, desk, size, limit):
     """The hardest pull beyond the limit, over all atoms outside the support.
 
@@ -427,14 +439,14 @@ def _largest_excess(form, desk, size, limit):
     """
     pull, n = desk.pull, desk.pull.size
     for i in range(size):  # atoms in use pull as they should, up to the ridge that pricing leaves out
-        pull[desk.support[i]] = 0.0 if form.signed else -np.inf
+        pull[desk.support[i]] = -np.inf
     if desk.banned[0] >= 0:
-        pull[desk.banned[0]] = 0.0 if form.signed else -np.inf
+        pull[desk.banned[0]] = -np.inf
     excess = -np.inf
     for run in range(desk.hardest.size):
         hardest = -np.inf
         for j in range(run * _RUN, min((run + 1) * _RUN, n)):
-            hardest = max(hardest, abs(pull[j]) if form.signed else pull[j])
+            hardest = max(hardest, _strength(form, pull[j]))
         desk.hardest[run] = hardest
         excess = max(excess, hardest - limit)
     return excess
@@ -444,24 +456,26 @@ def _largest_excess(form, desk, size, limit):
 def _settle(form, linear, aim, blur, desk, size, limit, excess):
     """Where rounding could hide an excess, or invent one, redo those pulls in double.
 
-    It can be ``blur`` in b, half a step an entry in the matrix, and what adding up in single precision loses.
+    It can be ``blur`` in b, and in the matrix half a step an entry and a thousandth for every addition in single
+    precision: half a unit in the last place of a number below 2¹⁵.
     """
-    band = blur + (0.6 + 2.5e-4 * size) / STEPS * _span(form.norms, desk, size)
+    band = blur + (0.6 + 1e-3 * size) / STEPS * _span(form.norms, desk, size)
     if excess > 8.0 * band * form.largest_norm:
-        return excess
+        return excess  # surely there, and near enough to what it is
     pull, excess = desk.pull, -np.inf
     for run in range(desk.hardest.size):
         if desk.hardest[run] - limit > -band * form.largest_norm:
             desk.hardest[run] = -np.inf
             for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
-                if (abs(pull[j]) if form.signed else pull[j]) - limit > -band * form.norms[j]:
-                    desk.support[size] = j
-                    _look_up(form, aim, desk, size, size + 1)
+                if _strength(form, pull[j]) - limit > -band * form.norms[j]:
+                    if not desk.known[j]:
+                        desk.support[size] = j
+                        _make_exact(form, aim, desk, size, size + 1)
                     _read_row(form, linear, desk, j, size)
                     pull[j] = linear[j]
                     for i in range(size):
                         pull[j] -= desk.sign[i] * desk.code[i] * desk.row[i]
-                desk.hardest[run] = max(desk.hardest[run], abs(pull[j]) if form.signed else pull[j])
+                desk.hardest[run] = max(desk.hardest[run], _strength(form, pull[j]))
             excess = max(excess, desk.hardest[run] - limit)
     return excess
 
@@ -495,7 +509,7 @@ def _admit(form, aim, desk, size, limit, excess, share, most):
         if desk.hardest[run] - limit >= least:
             for j in range(run * _RUN, min((run + 1) * _RUN, pull.size)):
                 found[count] = j  # branchless: written always, counted only when above
-                count += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+                count += _strength(form, pull[j]) - limit >= least
     while count > most:
         # Too many: ask for more of each. Ties at the very top are cut off where they stand.
         share = 0.5 * (1.0 + share)
@@ -503,7 +517,7 @@ def _admit(form, aim, desk, size, limit, excess, share, most):
         for i in range(count):
             j = int(found[i])
             found[above] = j
-            above += (abs(pull[j]) if form.signed else pull[j]) - limit >= least
+            above += _strength(form, pull[j]) - limit >= least
         count = min(above, most) if share > 1.0 - 1e-6 else above
     if size + count > desk.target.size:
         return -1
@@ -511,7 +525,7 @@ def _admit(form, aim, desk, size, limit, excess, share, most):
         j = int(found[i])
         desk.support[size + i], desk.code[size + i] = j, 0.0
         desk.sign[size + i] = -1.0 if form.signed and pull[j] < 0 else 1.0
-    _look_up(form, aim, desk, size, size + count)
+    _make_exact(form, aim, desk, size, size + count)
     return size + count
 
 
@@ -576,7 +590,7 @@ def solve_with_matrix(
         largest = _lay_out(linear[q], scale[q], desk)
         if found[q, 0] > 0:
             size = _take_up(desk, int(found[q, 0]), support[q], code[q])
-            _look_up(form, aim, desk, 0, size)
+            _make_exact(form, aim, desk, 0, size)
         else:
             size = start(form, b, aim, desk)
         limit, value, rounds, polished = 0.0, 0.0, 0, 0
@@ -642,7 +656,7 @@ def _take_up(desk, size, support, code):
 
 @njit(**_INNER)
 def _refine(form, query, residual, desk, size, limit, band):
-    """Compute pulls within ``band`` of the limit again in double precision, from the atoms."""
+    """Compute pulls within ``band`` norms of the limit again in double precision, from the atoms."""
     atoms, pull = form.atoms, desk.pull
     for k in range(query.size):
         residual[k] = query[k]
@@ -651,7 +665,7 @@ def _refine(form, query, residual, desk, size, limit, band):
         for k in range(query.size):
             residual[k] -= weight * atoms[desk.support[i], k]
     for j in range(pull.size):
-        if abs((abs(pull[j]) if form.signed else pull[j]) - limit) <= band:
+        if abs(_strength(form, pull[j]) - limit) <= band * form.norms[j]:
             total = 0.0
             for k in range(query.size):
                 total += float(atoms[j, k]) * residual[k]
@@ -659,11 +673,14 @@ def _refine(form, query, residual, desk, size, limit, band):
 
 
 @njit(**_ENTRY)
-def advance_without_matrix(form, desk, queries, linear, squares, pull, todo, band, max_rounds, support, code, found):
-    """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``.
+def advance_without_matrix(
+    form, desk, queries, linear, squares, pull, scale, band, todo, max_rounds, support, code, found
+):
+    """One round for the queries ``todo``, whose pulls under their present codes are the rows of ``pull``, scaled.
 
     With no round behind it a query is started. The caller prices all queries at once, by a matrix product, in
-    between; ``band[q]`` bounds that product's error, zero where double precision needs no refinement.
+    between; ``band`` bounds that product's error for an atom of unit norm, zero where double precision needs no
+    refinement. Of these arrays, and of queries and b, row i belongs to query ``todo[i]``.
     """
     residual = np.empty(queries.shape[1])
     for row in range(todo.size):
@@ -679,9 +696,9 @@ def advance_without_matrix(form, desk, queries, linear, squares, pull, todo, ban
             limit, value = _minimise(form, desk, size)
             limit, _ = _polish(form, b, desk, size, limit)
             for j in range(pull.shape[1]):
-                desk.pull[j] = pull[row, j]
-            if band[q] > 0.0:
-                _refine(form, queries[row], residual, desk, size, limit, band[q])
+                desk.pull[j] = scale[row] * pull[row, j]
+            if band[row] > 0.0:
+                _refine(form, queries[row], residual, desk, size, limit, band[row])
             excess = _largest_excess(form, desk, size, limit)
             allowed = _allowance(form, _largest_size(b), desk, size, squares[q], rounds)
             status = FINISHED if excess <= allowed else UNFINISHED

@@ -28,6 +28,10 @@ from ancr.solvers.solution import Problem, Solution
 GRAM_BUDGET = 2**30
 # Atoms a support has room for at first; a query that needs more is begun again with twice the room.
 FIRST_ROOM = 96
+# From here on b and pulls are estimated before they are made exact.
+ENOUGH_ATOMS = 1000
+# Features whose products are added up in one go: the error of a sum grows with its length.
+FEATURES_AT_ONCE = 512
 
 
 class Exact:
@@ -54,7 +58,9 @@ class Exact:
         dictionary, quadratic = problem.dictionary, problem.quadratic
         single = dictionary.dtype == np.float32
         self.tol = (1e-6 if single else 1e-8) if tol is None else tol
-        diagonal = quadratic.diagonal(dictionary).astype(np.float64)
+        squares = np.einsum("ij,ij->i", dictionary.atoms, dictionary.atoms, dtype=np.float64)
+        norms = np.sqrt((quadratic.gram + quadratic.blocks) * squares)
+        diagonal = norms**2 + quadratic.ridge
         # Without a ridge above its rounding, H in single precision would call dependent atoms independent.
         in_double = single and quadratic.ridge <= 1e-5 * diagonal.max()
         self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= gram_budget
@@ -62,15 +68,13 @@ class Exact:
             dictionary = replace(dictionary, atoms=dictionary.atoms.astype(np.float64))
         # What H and b are made from; the problem's own dictionary, but for that.
         self.source = dictionary
-        # Products in single precision leave pulls too coarse for the certificate: those near the limit are redone.
-        self.refines = single and not self.keeps_matrix and not quadratic.blocks
         on_simplex = problem.constraint.name == "simplex"
         positive = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * diagonal.max()]
         nothing = np.empty((0, 0), dictionary.dtype)
         matrix = self._matrix() if self.keeps_matrix else nothing
-        # b in double where a matrix in single precision is all there is, or none: no product to save on.
-        self._estimate = _Estimate(dictionary, quadratic) if matrix.dtype == np.float64 and len(matrix) else None
-        norms = np.sqrt(np.maximum(diagonal - quadratic.ridge, 0.0))
+        # Few atoms leave little to gain from a cheaper product, and without H class terms need products of their own.
+        gains = dictionary.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not quadratic.blocks)
+        self._estimate = _Estimate(dictionary, quadratic) if gains and matrix.dtype == np.float64 else None
         self.form = Form(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
@@ -110,8 +114,8 @@ class Exact:
         return replace(solution, history=solution.objective[None]) if history else solution
 
     def run(self, queries: np.ndarray) -> _Run:
-        """Take a block of queries to the optimum, with b of all atoms to the last digit."""
-        run = _Run(self, queries)
+        """Take a block of queries to the optimum, where H is kept with b of all atoms to the last digit."""
+        run = _Run(self, queries, estimate=None if self.keeps_matrix else self._estimate)
         run.to_the_end()
         return run
 
@@ -121,24 +125,40 @@ class Exact:
 
 
 class _Estimate:
-    """b from a product in single precision, at half the price, and how far off it can be.
+    """Products of all atoms with double-precision vectors, in single precision: half the price, and a known error.
 
-    The kernel needs b to the last digit for the atoms that it uses, and for others only to tell that they do not
-    matter. Those in doubt it computes again.
+    The kernel needs b and pulls to the last digit for the atoms that it uses, and for others only to tell that they
+    do not matter. Those in doubt it computes again.
     """
 
     def __init__(self, dictionary: Dictionary, quadratic: Quadratic) -> None:
         atoms = dictionary.atoms
-        self._longest = np.sqrt(np.einsum("ij,ij->i", atoms, atoms).max()) or 1.0
-        self._atoms = (atoms / self._longest).astype(np.float32)
-        # What a product of two d-vectors of single precision can lose, for atoms whose norm in H is one.
-        self._unit = (atoms.shape[1] + 4) * 2.0**-24 / np.sqrt(quadratic.gram + quadratic.blocks)
+        self._largest = float(max(atoms.max(), -atoms.min())) or 1.0
+        self._atoms = np.empty(atoms.shape, np.float32)
+        np.divide(atoms, self._largest, out=self._atoms, casting="same_kind")
+        # What adding up a block of features, and all blocks, can lose, for atoms whose norm in H is one.
+        d = atoms.shape[1]
+        additions = min(d, FEATURES_AT_ONCE) + d / FEATURES_AT_ONCE
+        self._unit = (additions + 4) * 2.0**-24 / np.sqrt(quadratic.gram + quadratic.blocks)
 
-    def __call__(self, aims: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Products with unit vectors, by what to multiply them, and the error for an atom of unit norm."""
-        norms = np.sqrt(np.einsum("ij,ij->i", aims, aims))
-        units = aims / np.where(norms > 0.0, norms, 1.0)[:, None]
-        return units.astype(np.float32) @ self._atoms.T, norms * self._longest, norms * self._unit
+        units, lengths = _unit_rows(vectors)
+        units = units.astype(np.float32)
+        products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T
+        for start in range(FEATURES_AT_ONCE, units.shape[1], FEATURES_AT_ONCE):
+            block = slice(start, start + FEATURES_AT_ONCE)
+            products += units[:, block] @ self._atoms[:, block].T
+        return products, lengths * self._largest, lengths * self._unit
+
+
+def _unit_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows at unit length, and their lengths, without squares that overflow."""
+    largest = np.abs(rows).max(axis=1)
+    units = rows / np.where(largest > 0.0, largest, 1.0)[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
+    units /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    return units, largest * lengths
 
 
 def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -151,7 +171,7 @@ def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         rows = slice(start, start + 256)
         block = matrix[rows] * scale[rows, None]
         block *= STEPS * scale
-        correlations[rows] = np.rint(block, out=block)
+        correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
     return correlations
 
 
@@ -167,7 +187,7 @@ class _Run:
     linear : ndarray of shape (n_queries, n_atoms) or None
         b of every query, where it is known; computed otherwise.
     estimate : _Estimate or None
-        How to compute it where an estimate will do.
+        What to use for b where H is kept, for pulls where it is not.
     """
 
     def __init__(
@@ -179,7 +199,7 @@ class _Run:
     ) -> None:
         from ancr.solvers import _kernels
 
-        self._kernels, self._keeps_matrix = _kernels, solver.keeps_matrix
+        self._kernels, self._keeps_matrix, self._estimate = _kernels, solver.keeps_matrix, estimate
         self.problem, self.queries = solver.problem, queries
         self.form = type(solver.form)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in solver.form))
         quadratic = self.problem.quadratic
@@ -187,17 +207,13 @@ class _Run:
         self.scale, self.blur, self.aims = np.ones(rows), np.zeros(rows), np.empty((rows, 0))
         if linear is not None:
             self.linear = linear
-        elif estimate is not None:
+        elif estimate is not None and solver.keeps_matrix:
             self.aims = quadratic.target * queries.astype(np.float64, copy=False)
             self.linear, self.scale, self.blur = estimate(self.aims)
         else:
             self.linear = quadratic.linear(solver.source, queries.astype(solver.source.dtype, copy=False))
         reach = quadratic.reach(self.problem.dictionary)
         self.squares = reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
-        # What a product of n-vectors in single precision can be off by.
-        self.band = np.zeros(len(queries))
-        if solver.refines:
-            self.band = 1e-4 * np.abs(self.linear).max(axis=1).astype(float)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         self.banned, self.tilt = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only careful steps are left
@@ -245,17 +261,29 @@ class _Run:
     def without_matrix(self, todo: np.ndarray) -> None:
         """Price all unfinished queries by one matrix product a round, through the atoms."""
         self.found[todo, 2] = 0.0
-        pull, desk = self.linear[todo], self._desk()
+        desk, target = self._desk(), self.problem.quadratic.target
+        pulls = self.linear[todo], np.ones(len(todo)), np.zeros(len(todo))
         while len(todo):
             self._kernels.advance_without_matrix(
-                self.form, desk, self.problem.quadratic.target * self.queries[todo], self.linear[todo], self.squares,
-                pull, todo, self.band, self.max_rounds, self.support, self.code, self.found,
+                self.form, desk, target * self.queries[todo], self.linear[todo], self.squares, *pulls, todo,
+                self.max_rounds, self.support, self.code, self.found,
             )  # fmt: skip
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
             todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
             if len(todo):
-                queries, codes = self.queries[todo], self.codes(todo)
-                pull = self.problem.quadratic.pull(self.problem.dictionary, queries, codes, ridge=False)
+                pulls = self._pulls(todo)
+
+    def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pulls under the present codes, by what to multiply them, and their error for an atom of unit norm."""
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        queries, codes = self.queries[todo], self.codes(todo)
+        if self._estimate is not None:
+            return self._estimate(quadratic.target * queries - quadratic.gram * (codes @ dictionary.atoms))
+        pull, band = quadratic.pull(dictionary, queries, codes, ridge=False), np.zeros(len(todo))
+        if pull.dtype == np.float32 and not quadratic.blocks:
+            # More than products of n-vectors in single precision lose.
+            band = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / self.form.largest_norm
+        return pull, np.ones(len(todo)), band.astype(float)
 
     def codes(self, rows: np.ndarray | slice = slice(None)) -> sparse.csr_array:
         """Codes of some queries, on the simplex with their sums made exact."""

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from ancr import solve
-from ancr.solvers import Problem
+from ancr.solvers import Problem, _kernels, exact
 from ancr.solvers.exact import Exact
 from tests.oracle import best_objective, objective
 
@@ -111,6 +112,15 @@ def test_supports_larger_than_the_first_room(alpha, budget):
         assert (np.diff(solution.codes.indptr) > 128).any()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def estimate_whatever_the_size():
+    """Problems of other test files are too small for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "ENOUGH_ATOMS", 0)
+        patch.setattr(exact, "FEATURES_AT_ONCE", 16)
+        yield
+
+
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
 @pytest.mark.parametrize("apart", [1e-5, 1e-8, 1e-11])
 @pytest.mark.parametrize("scale", [1.0, 1e60, 1e-60])
@@ -133,6 +143,38 @@ def test_atoms_of_all_lengths(constraint):
     queries = np.abs(rng.standard_normal((20, 20))) * np.logspace(-4, 4, 20)[:, None]
     for query in queries:
         check(atoms, query[None], 1e-6, constraint)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("alpha", [300.0, 1e4])
+def test_a_ridge_that_drowns_the_atoms_in_single_precision(alpha, sign):
+    """Correlations of one must not overflow."""
+    rng = np.random.default_rng(9)
+    base = np.abs(rng.standard_normal(30))
+    atoms = (base + 1e-3 * rng.standard_normal((200, 30))).astype(np.float32)
+    queries = (sign * 1000.0 * (base + 3e-2 * rng.standard_normal((20, 30)))).astype(np.float32)
+    solution = solve(atoms, queries, alpha=alpha)
+    assert np.abs(Exact(solution.problem).form.pricing).min() > 31_000
+    assert solution.converged.all()
+    assert solution.verify().all()
+
+
+@pytest.mark.parametrize("size", [10, 1000, 5000])
+def test_pricing_errs_no_more_than_it_says(size):
+    """Nearly all atoms of one direction: the longest sums, of the largest terms."""
+    rng = np.random.default_rng(10)
+    pricing = np.ascontiguousarray(np.broadcast_to(rng.integers(20_000, 32_000, 64).astype(np.int16), (size, 64)))
+    nothing, ones = np.empty((0, 0)), np.ones(max(size, 64))
+    form = _kernels.Form(
+        matrix=nothing, pricing=pricing, atoms=nothing, weights=np.ones(2), labels=np.zeros(1, int), lengths=ones,
+        longest=1.0, norms=ones, largest_norm=1.0, ridge=0.0, kappa=0.0, shift=0.0, on_simplex=False, signed=False,
+        tol=1e-8,
+    )  # fmt: skip
+    desk = _kernels.make_desk(size, 64)
+    desk.support[:size], desk.sign[:], desk.code[:] = np.arange(size), 1.0, rng.uniform(0.9, 1.0, size)
+    njit(lambda form, linear, desk, size: _kernels._price(form, linear, desk, size))(form, np.zeros(64), desk, size)
+    steps = np.abs(desk.pull * _kernels.STEPS + desk.code @ pricing.astype(float)) / desk.code.sum()
+    assert steps.max() < 0.1 + 1e-3 * size
 
 
 def test_batches_do_not_matter():

@@ -82,6 +82,19 @@ def test_a_path_of_problems_is_warm_and_changes_nothing():
             np.testing.assert_allclose(warm[0], cold[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("alpha", [1e-3, 1e-4, 1e-6])
+def test_a_signed_code_never_uses_its_own_atom(alpha):
+    """A weight this small lies within the rounding of a look at all atoms."""
+    rng = np.random.default_rng(0)
+    dictionary = Dictionary.build(rng.standard_normal((120, 20)), np.repeat([0, 1, 2], 40))
+    c, _ = leave_out(dictionary, Problem(dictionary, QUADRATICS["l1"](alpha), SETS["free"]))
+    assert not np.diag(c).any()
+    for i in (0, 60, 119):
+        others = np.arange(120) != i
+        alone = solve(dictionary.atoms[others], dictionary.atoms[[i]], alpha=alpha, constraint="free", quadratic="l1")
+        np.testing.assert_allclose(c[[i]][:, others], alone.codes.toarray(), atol=1e-7)
+
+
 def test_free_codes_need_a_ridge():
     dictionary = Dictionary.build(np.eye(3), [0, 1, 1])
     problem = Problem(dictionary, QUADRATICS["least_squares"](), SETS["free"])
