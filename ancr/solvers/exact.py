@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr._parallel import read_only
+from ancr._parallel import map_blocks, read_only
 from ancr.dictionary import Dictionary
 from ancr.quadratics import Quadratic
 from ancr.solvers.solution import Problem, Solution
@@ -166,12 +166,16 @@ def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     from ancr.solvers._kernels import STEPS
 
     correlations = np.empty(matrix.shape, np.int16)
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-    for start in range(0, len(matrix), 256):
-        rows = slice(start, start + 256)
+    # In the matrix's own precision, where atoms shorter than this are lost in the rounding of the others.
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-30 * lengths.max(initial=0.0))
+    scale = scale.astype(matrix.dtype)
+
+    def fill(rows: slice) -> None:
         block = matrix[rows] * scale[rows, None]
-        block *= STEPS * scale
+        block *= matrix.dtype.type(STEPS) * scale
         correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
+
+    map_blocks(fill, len(matrix), block_rows=64)
     return correlations
 
 
