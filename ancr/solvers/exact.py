@@ -44,7 +44,7 @@ class Exact:
     tol : float or None
         Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
     gram_budget : int
-        Bytes that H may take. Above it the same solver runs without H.
+        Bytes that H may take; two bytes an entry come on top. Above it the same solver runs without H.
     """
 
     name = "exact"

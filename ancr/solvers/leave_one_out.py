@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr._parallel import map_blocks
+from ancr._parallel import blas_threads_for, map_blocks
 from ancr.dictionary import Dictionary
 from ancr.quadratics import relaxed
 from ancr.solvers._factor import psd_inverse
@@ -69,7 +69,9 @@ class LeaveOneOut:
         Without a relaxation both are the same. Rows and columns are as the dictionary sorts its atoms.
         """
         free = problem.kind in ("free", "affine")
-        block = (self._free if free else self._constrained)(problem)
+        n, d = self.dictionary.atoms.shape
+        with blas_threads_for(2 * n * n * d):
+            block = (self._free if free else self._constrained)(problem)
 
         def work(rows: slice) -> tuple[Any, Any]:
             c, z = block(rows)
