@@ -145,10 +145,12 @@ class _Estimate:
         """Products with unit vectors, by what to multiply them, and the error for an atom of unit norm."""
         units, lengths = _unit_rows(vectors)
         units = units.astype(np.float32)
-        products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T
-        for start in range(FEATURES_AT_ONCE, units.shape[1], FEATURES_AT_ONCE):
-            block = slice(start, start + FEATURES_AT_ONCE)
-            products += units[:, block] @ self._atoms[:, block].T
+        # All numbers are finite; some builds of BLAS raise the flag over lanes that they do not use.
+        with np.errstate(invalid="ignore"):
+            products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T
+            for start in range(FEATURES_AT_ONCE, units.shape[1], FEATURES_AT_ONCE):
+                block = slice(start, start + FEATURES_AT_ONCE)
+                products += units[:, block] @ self._atoms[:, block].T
         return products, lengths * self._largest, lengths * self._unit
 
 
