@@ -2,6 +2,9 @@
 
 The *pull* of an atom is its entry of b − Hc: how much the objective wants more of it. At the optimum no atom pulls
 harder than −ν (simplex), 0 (orthant) or the ℓ1 weight (signed codes), and the atoms in use pull exactly that hard.
+
+In order: the problem and the desk, the small problem on a support, the look at all atoms, the two entries. They share
+a file because numba's cache on disk notices a change only in the file of the entry that it keeps.
 """
 
 from collections import namedtuple
@@ -600,9 +603,8 @@ def solve_with_matrix(
             size, limit, value, _ = _exchange(form, b, desk, 0, size)
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
-            if (
-                careful and excess < 1e-6 * largest
-            ):  # close to the end, the factor's accuracy may be all that is missing
+            if careful and excess < 1e-6 * largest:
+                # So close to the end the factor's accuracy may be all that is missing.
                 limit, _ = _polish(form, b, desk, size, limit)
             _price(form, b, desk, size)
             excess = _largest_excess(form, desk, size, limit)

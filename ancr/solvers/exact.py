@@ -108,14 +108,12 @@ class Exact:
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        run = _Run(self, queries, estimate=self._estimate)
-        run.to_the_end()
-        solution = self.solution(run)
+        solution = self.solution(self.run(queries, whole_b=False))
         return replace(solution, history=solution.objective[None]) if history else solution
 
-    def run(self, queries: np.ndarray) -> _Run:
-        """Take a block of queries to the optimum, where H is kept with b of all atoms to the last digit."""
-        run = _Run(self, queries, estimate=None if self.keeps_matrix else self._estimate)
+    def run(self, queries: np.ndarray, whole_b: bool = True) -> _Run:
+        """Take a block of queries to the optimum; with ``whole_b``, where H is kept, b is exact for all atoms."""
+        run = _Run(self, queries, estimate=None if whole_b and self.keeps_matrix else self._estimate)
         run.to_the_end()
         return run
 
@@ -288,7 +286,7 @@ class _Run:
         pull, band = quadratic.pull(dictionary, queries, codes, ridge=False), np.zeros(len(todo))
         if pull.dtype == np.float32 and not quadratic.blocks:
             # More than products of n-vectors in single precision lose.
-            band = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / self.form.largest_norm
+            band = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / (self.form.largest_norm or 1.0)
         return pull, np.ones(len(todo)), band.astype(float)
 
     def codes(self, rows: np.ndarray | slice = slice(None)) -> sparse.csr_array:
