@@ -12,46 +12,46 @@ _LEAF = {"cache": True, "nogil": True, "fastmath": _FAST, "error_model": "numpy"
 
 
 @njit(**_LEAF)
-def simplex_threshold(point, radius, kept):
+def simplex_threshold(point, radius, guess):
     """θ such that Σ max(point − θ, 0) = radius, by Newton's iteration from below.
 
-    Each step averages the entries above the current threshold. They only become fewer, so the iteration is
-    finite; they are moved to the front of the scratch array ``kept``, so a step costs what is left. Sums are
-    taken relative to the largest entry, which keeps them accurate however far from zero the point lies.
+    For every set S of entries (Σ_S point − radius)/|S| is a lower bound of θ, and θ itself for the entries above it.
+    So each step takes the entries above the last bound. They only become fewer, and the iteration is finite.
+
+    Any ``guess`` will do for the first set; one near θ saves steps.
     """
-    largest = point[0]
-    total = 0.0
-    for value in point:
-        largest = max(largest, value)
-        total += value
-    # Both are lower bounds of θ: no entry of the projection exceeds the radius.
-    threshold = max((total - radius) / point.size, largest - radius)
+    count, threshold = _raised(point, radius, guess)
+    if count == 0:  # no entry of the projection exceeds the radius
+        largest = point[0]
+        for j in range(point.size):
+            largest = max(largest, point[j])
+        threshold = largest - radius
+    last = point.size + 1
+    while True:
+        count, higher = _raised(point, radius, threshold)
+        if count >= last or count == 0:
+            return threshold
+        last, threshold = count, higher
+
+
+@njit(**_LEAF)
+def _raised(point, radius, threshold):
+    """How many entries lie above a threshold, and the bound that they give."""
+    # Two loops of one sum each, by index: otherwise the compiler does not vectorise them.
     count = 0
-    for value in point:
-        kept[count] = value  # branchless: written always, counted only when above
-        count += value > threshold
-    while count > 0:
-        total = 0.0
-        for i in range(count):
-            total += kept[i] - largest
-        threshold = largest + (total - radius) / count
-        above = 0
-        for i in range(count):
-            value = kept[i]
-            kept[above] = value
-            above += value > threshold
-        if above == count:
-            break
-        count = above
-    return threshold
+    for j in range(point.size):
+        count += point[j] > threshold
+    total = -radius
+    for j in range(point.size):
+        total += max(point[j] - threshold, 0.0)
+    return count, threshold + total / max(count, 1)
 
 
 @njit(**_LEAF)
 def project_simplex_rows(points, radius, out):
     """Project every row of ``points`` on the simplex of the given radius."""
-    kept = np.empty(points.shape[1], points.dtype)
     for row in range(points.shape[0]):
-        threshold = simplex_threshold(points[row], radius, kept)
+        threshold = simplex_threshold(points[row], radius, np.inf)
         total = 0.0
         for j in range(points.shape[1]):
             value = max(points[row, j] - threshold, 0.0)
@@ -66,58 +66,89 @@ def project_simplex_rows(points, radius, out):
 
 
 @njit(**_LEAF)
-def admm_step(on_simplex, rho, diagonal, fresh, codes, shifted, threshold, change):
+def admm_step(on_simplex, push, fresh, shifted, threshold, previous, change):
     """End of a c-step, then the z- and δ-steps of Algorithm 1; `ancr.solvers.admm` derives them.
 
-    Reads ``fresh``, which lacks diagonal·ρ(z − s/2) to be the new c. Leaves the new c in ``codes``, the new
-    s = c − δ/ρ in ``shifted``, the projection's threshold in ``threshold`` and
-    max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖) in ``change``.
+    Takes ``fresh``, which lacks push·(z − s/2) to be the new c, and leaves the new c in it, the new s = c − δ/ρ in
+    ``shifted`` and the projection's threshold in ``threshold``. Where ``change`` has room for it, it gets
+    max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖), with c_prev in ``previous``.
     """
-    n = fresh.shape[1]
+    n, watched = fresh.shape[1], change.size > 0
     z_previous = np.empty(n, fresh.dtype)
-    kept = np.empty(n, fresh.dtype)
+    # A copy of s that fills whole vectors: what is left over for a loop without them costs as much as the rest.
+    padded = np.full(-(-n // 32) * 32, -np.inf, fresh.dtype)
     for row in range(fresh.shape[0]):
-        c_moved = 0.0
+        new, s, limit = fresh[row], shifted[row], threshold[row]
+        if watched:
+            for j in range(n):
+                z_previous[j] = max(s[j] - limit, 0.0)
         for j in range(n):
-            s = shifted[row, j]
-            z = max(s - threshold[row], 0.0)
-            c = fresh[row, j] + diagonal * rho * (z - 0.5 * s)
-            c_moved += (c - codes[row, j]) ** 2
-            z_previous[j] = z
-            codes[row, j] = c
-            shifted[row, j] = c + s - z
-        threshold[row] = simplex_threshold(shifted[row], 1.0, kept) if on_simplex else 0.0
-        z_moved = 0.0
-        apart = 0.0
-        for j in range(n):
-            z = max(shifted[row, j] - threshold[row], 0.0)
-            z_moved += (z - z_previous[j]) ** 2
-            apart += (z - codes[row, j]) ** 2
-        change[row] = np.sqrt(max(c_moved, z_moved, apart))
+            z = max(s[j] - limit, 0.0)
+            c = new[j] + push * (z - 0.5 * s[j])
+            new[j] = c
+            s[j] = padded[j] = c + (s[j] - z)
+        guess = limit if limit < np.inf else 0.0
+        threshold[row] = simplex_threshold(padded, 1.0, guess) if on_simplex else 0.0
+        if watched:
+            change[row] = _change(new, previous[row], s, threshold[row], z_previous)
 
 
 @njit(**_LEAF)
-def sparse_image(shifted, threshold, atoms, out):
-    """``out[row] = Σ_j z_j·atoms[j]`` for z = max(shifted − threshold, 0), skipping the zeros of z."""
+def _change(codes, previous, shifted, threshold, z_previous):
+    """max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖) of one query."""
+    apart, z_moved, c_moved = 0.0, 0.0, 0.0
+    for j in range(codes.size):
+        z = max(shifted[j] - threshold, 0.0)
+        apart += (z - codes[j]) ** 2
+        z_moved += (z - z_previous[j]) ** 2
+        c_moved += (codes[j] - previous[j]) ** 2
+    return np.sqrt(max(apart, z_moved, c_moved))
+
+
+@njit(**_LEAF)
+def right_side(shifted, threshold, atoms, rho, diagonal, shift, target, answer, image, shifted_image, right):
+    """``right = t − ρX(z − s/2)`` for z = max(shifted − threshold, 0), from the atoms in use.
+
+    ``shifted_image`` becomes Xs, as Xs + Xc − Xz with Xc = diagonal·t − shift·answer, and ``image`` becomes Xz.
+    """
     n, d = atoms.shape
-    support = np.empty(n + 3, np.int64)
-    weight = np.empty(n + 3, atoms.dtype)
+    support, weight = np.empty(n + 7, np.intp), np.empty(n + 7, atoms.dtype)
     for row in range(shifted.shape[0]):
-        count = 0
-        for j in range(n):
-            support[count] = j
-            weight[count] = shifted[row, j] - threshold[row]
-            count += shifted[row, j] > threshold[row]
-        support[count : count + 3] = 0
-        weight[count : count + 3] = 0.0
-        image = out[row]
-        image[:] = 0.0
-        for i in range(0, count, 4):  # four atoms a pass: a quarter of the loads and stores of the image
+        t, u, xz, xs = target[row], answer[row], image[row], shifted_image[row]
+        for k in range(d):
+            xs[k] += diagonal * t[k] - shift * u[k] - xz[k]
+            xz[k] = 0.0
+        count = _positive_part(shifted[row], threshold[row], support, weight)
+        support[count : count + 7] = 0
+        weight[count : count + 7] = 0.0
+        for i in range(0, count, 8):  # eight atoms a pass: an eighth of the loads and stores of the image
             w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
-            a0, a1 = atoms[support[i]], atoms[support[i + 1]]
-            a2, a3 = atoms[support[i + 2]], atoms[support[i + 3]]
+            w4, w5, w6, w7 = weight[i + 4], weight[i + 5], weight[i + 6], weight[i + 7]
+            a0, a1, a2, a3 = atoms[support[i]], atoms[support[i + 1]], atoms[support[i + 2]], atoms[support[i + 3]]
+            a4, a5, a6, a7 = atoms[support[i + 4]], atoms[support[i + 5]], atoms[support[i + 6]], atoms[support[i + 7]]
             for k in range(d):
-                image[k] += w0 * a0[k] + w1 * a1[k] + w2 * a2[k] + w3 * a3[k]
+                xz[k] += w0 * a0[k] + w1 * a1[k] + w2 * a2[k] + w3 * a3[k]
+                xz[k] += w4 * a4[k] + w5 * a5[k] + w6 * a6[k] + w7 * a7[k]
+        for k in range(d):
+            right[row, k] = t[k] - rho * (xz[k] - 0.5 * xs[k])
+
+
+@njit(**_LEAF)
+def _positive_part(point, threshold, support, weight):
+    """Indices of the entries above the threshold and what they exceed it by; returns how many there are."""
+    count, whole = 0, point.size - point.size % 8
+    for first in range(0, whole, 8):  # most stretches of eight hold none, and a vector tells
+        some = False
+        for j in range(first, first + 8):
+            some |= point[j] > threshold
+        if some:
+            for j in range(first, first + 8):
+                support[count], weight[count] = j, point[j] - threshold
+                count += point[j] > threshold
+    for j in range(whole, point.size):
+        support[count], weight[count] = j, point[j] - threshold
+        count += point[j] > threshold
+    return count
 
 
 @njit(**_LEAF)
@@ -146,22 +177,107 @@ def subtract_image(indptr, indices, values, matrix, linear, tilt, divisor, out):
 
 
 @njit(**_LEAF)
-def class_quadratics(codes, linear, gram_blocks, starts, bounds, cross, square):
-    """``cross[:, i] = linear_iᵀc_i`` and ``square[:, i] = c_iᵀ(X_iᵀX_i)c_i`` of every class i."""
-    for row in range(codes.shape[0]):
+def class_dots(left, right, bounds, out):
+    """``out[:, i] = left_iᵀright_i`` of every class i."""
+    for row in range(left.shape[0]):
         for k in range(bounds.size - 1):
-            first, size = bounds[k], bounds[k + 1] - bounds[k]
-            lean = 0.0
-            form = 0.0
+            total = 0.0
+            for j in range(bounds[k], bounds[k + 1]):
+                total += left[row, j] * right[row, j]
+            out[row, k] = total
+
+
+@njit(**_LEAF)
+def class_grams(atoms, bounds, starts, out):
+    """X_iᵀX_i of every class i, row by row from ``out[starts[i]]`` on."""
+    for k in range(bounds.size - 1):
+        size = bounds[k + 1] - bounds[k]
+        gram = out[starts[k] : starts[k + 1]].reshape(size, size)
+        for i in range(size):
+            for j in range(i + 1):
+                total = 0.0
+                for feature in range(atoms.shape[1]):
+                    total += atoms[bounds[k] + i, feature] * atoms[bounds[k] + j, feature]
+                gram[i, j] = gram[j, i] = total
+
+
+# Queries that `class_forms` works on at once: their entries fill the lanes of a vector.
+_LANES = 16
+
+
+@njit(**_LEAF)
+def class_forms(codes, gram_blocks, starts, bounds, out):
+    """``out[:, i] = c_iᵀ(X_iᵀX_i)c_i`` of every class i, by half of the symmetric blocks."""
+    n_rows, n = codes.shape
+    tile = np.zeros((n, _LANES), codes.dtype)
+    inner, total = np.empty(_LANES, codes.dtype), np.empty(_LANES, codes.dtype)
+    for first in range(0, n_rows, _LANES):
+        width = min(_LANES, n_rows - first)
+        for lane in range(width):
+            for j in range(n):
+                tile[j, lane] = codes[first + lane, j]
+        for k in range(bounds.size - 1):
+            size = bounds[k + 1] - bounds[k]
+            part, gram = tile[bounds[k] : bounds[k + 1]], gram_blocks[starts[k] : starts[k + 1]]
+            total[:] = 0.0
             for i in range(size):
-                c = codes[row, first + i]
-                lean += linear[row, first + i] * c
-                inner = 0.0
-                for j in range(size):
-                    inner += gram_blocks[starts[k] + i * size + j] * codes[row, first + j]
-                form += c * inner
-            cross[row, k] = lean
-            square[row, k] = form
+                diagonal = gram[i * size + i]
+                for lane in range(_LANES):
+                    inner[lane] = diagonal * part[i, lane]
+                for j in range(i):
+                    twice = 2 * gram[i * size + j]
+                    for lane in range(_LANES):
+                        inner[lane] += twice * part[j, lane]
+                for lane in range(_LANES):
+                    total[lane] += part[i, lane] * inner[lane]
+            for lane in range(width):
+                out[first + lane, k] = total[lane]
+
+
+@njit(**_LEAF)
+def nearest_class(targets, codes, forms, atoms, bounds, rounding, out):
+    """``out[row]`` is the class of least ‖t − X_i c_i‖, the first of equals; classes without atoms do not count.
+
+    ``forms`` holds ‖X_i c_i‖² of every class, good to ``rounding``·‖c‖². No residual is below |‖t‖ − ‖X_i c_i‖|, which
+    rules out nearly all classes. Those that are left are computed as they are defined.
+    """
+    n_classes = bounds.size - 1
+    least, misfit = np.empty(n_classes), np.empty(targets.shape[1])
+    for row in range(targets.shape[0]):
+        square, slack = 0.0, 0.0
+        for value in targets[row]:
+            square += value * value
+        for value in codes[row]:
+            slack += value * value
+        length, slack = np.sqrt(square), rounding * slack
+        for k in range(n_classes):
+            short = length - np.sqrt(forms[row, k] + slack)
+            long = np.sqrt(max(forms[row, k] - slack, 0.0)) - length
+            least[k] = max(short, long, 0.0) ** 2 if bounds[k + 1] > bounds[k] else np.inf
+        favourite = np.argmin(least)
+        smallest = _misfit(targets[row], codes[row], atoms, bounds[favourite], bounds[favourite + 1], misfit)
+        best = favourite
+        for k in range(n_classes):
+            if k != favourite and least[k] <= smallest:
+                value = _misfit(targets[row], codes[row], atoms, bounds[k], bounds[k + 1], misfit)
+                if value < smallest or (value == smallest and k < best):
+                    smallest, best = value, k
+        out[row] = best
+
+
+@njit(**_LEAF)
+def _misfit(target, code, atoms, first, last, misfit):
+    """‖t − X_i c_i‖² of the class that owns the atoms ``first:last``."""
+    for k in range(misfit.size):
+        misfit[k] = target[k]
+    for j in range(first, last):
+        weight, atom = code[j], atoms[j]
+        for k in range(misfit.size):
+            misfit[k] -= weight * atom[k]
+    total = 0.0
+    for value in misfit:
+        total += value * value
+    return total
 
 
 @njit(**_LEAF)

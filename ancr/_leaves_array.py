@@ -69,27 +69,32 @@ def project_simplex(points, radius=1.0):
     return projected * (radius / xp.sum(projected, axis=1, keepdims=True))
 
 
-def admm_step(on_simplex, rho, diagonal, fresh, codes, shifted, threshold):
+def admm_step(on_simplex, push, fresh, shifted, threshold, previous=None):
     """End of a c-step, then the z- and δ-steps of Algorithm 1; `ancr.solvers.admm` derives them.
 
-    Returns (codes, shifted, threshold, change) as `ancr._kernels.admm_step` leaves them.
+    Returns (codes, shifted, threshold, change) as `ancr._kernels.admm_step` leaves them; without the ``previous`` codes
+    there is no change to tell.
     """
     xp = namespace(fresh)
     z_previous = positive_part(shifted - threshold[:, None])
-    moved = z_previous - 0.5 * shifted
-    new = fresh + diagonal * rho * moved if diagonal else fresh
-    shifted = new + shifted - z_previous
+    codes = fresh + push * (z_previous - 0.5 * shifted) if push else fresh
+    shifted = codes + shifted - z_previous
     threshold = simplex_threshold(shifted) if on_simplex else xp.zeros_like(threshold)
+    if previous is None:
+        return codes, shifted, threshold, None
     z = positive_part(shifted - threshold[:, None])
     change = xp.zeros_like(threshold)
-    for apart in (new - codes, z - z_previous, z - new):
+    for apart in (codes - previous, z - z_previous, z - codes):
         change = xp.maximum(change, row_dots(apart, apart))
-    return new, shifted, threshold, xp.sqrt(change)
+    return codes, shifted, threshold, xp.sqrt(change)
 
 
-def image_of_positive(shifted, threshold, atoms):
-    """Xz for z = max(shifted − threshold, 0)."""
-    return positive_part(shifted - threshold[:, None]) @ atoms
+def right_side(shifted, threshold, atoms, constants, target, answer, image, shifted_image):
+    """(right, image, shifted_image) as `ancr._kernels.right_side` leaves them."""
+    rho, diagonal, shift = constants
+    shifted_image = shifted_image + diagonal * target - shift * answer - image
+    image = positive_part(shifted - threshold[:, None]) @ atoms
+    return target - rho * (image - 0.5 * shifted_image), image, shifted_image
 
 
 def class_sums(dictionary, values):
@@ -97,17 +102,16 @@ def class_sums(dictionary, values):
     return values @ dictionary.indicator
 
 
-def class_norms(dictionary, codes):
-    """‖c_i‖² of every class i."""
-    return class_sums(dictionary, codes * codes)
+def class_dots(dictionary, left, right):
+    """left_iᵀright_i of every class i."""
+    return class_sums(dictionary, left * right)
 
 
-def class_quadratics(dictionary, codes, linear):
-    """linear_iᵀc_i and c_iᵀ(X_iᵀX_i)c_i of every class i."""
-    xp = namespace(codes)
+def class_forms(dictionary, codes):
+    """c_iᵀ(X_iᵀX_i)c_i of every class i."""
     pairs = zip(dictionary.blocks, dictionary.block_grams, strict=True)
-    images = xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
-    return class_sums(dictionary, codes * linear), class_sums(dictionary, codes * images)
+    images = namespace(codes).concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
+    return class_dots(dictionary, codes, images)
 
 
 def largest(values, k):

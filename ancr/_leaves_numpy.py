@@ -1,14 +1,13 @@
 """The leaves for NumPy arrays: numba kernels and LAPACK. `ancr._leaves_array` has the same names for all others."""
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from ancr._parallel import map_blocks
+from ancr._parallel import map_blocks, read_only
 from ancr.solvers._factor import psd_inverse, psd_solver
 
 __all__ = [
-    "admm_step", "class_norms", "class_quadratics", "class_sums", "image_of_positive", "map_rows", "project_simplex",
-    "psd_inverse", "psd_solver", "row_dots", "unit_rows",
+    "admm_step", "class_dots", "class_forms", "class_sums", "map_rows", "nearest_class", "project_simplex",
+    "psd_inverse", "psd_solver", "right_side", "row_dots", "unit_rows",
 ]  # fmt: skip
 
 # Samples a class, on average, from which a matrix product a class is quicker than a loop.
@@ -21,8 +20,13 @@ def map_rows(work, rows, row_bytes=0):
 
 
 def unit_rows(rows, copy=True):
-    """Rows scaled to unit ℓ2 norm; all-zero rows stay zero. Without ``copy``, in place."""
-    return normalize(rows, copy=copy)
+    """Rows scaled to unit ℓ2 norm; those that `sklearn.preprocessing.normalize` takes for zero stay as they are.
+
+    Without ``copy``, in place.
+    """
+    norms = np.sqrt(row_dots(rows, rows))
+    norms[norms < 10 * np.finfo(norms.dtype).eps] = 1.0
+    return np.divide(rows, norms[:, None], out=None if copy else rows)
 
 
 def row_dots(left, right):
@@ -40,22 +44,26 @@ def project_simplex(points, radius=1.0):
     return out
 
 
-def admm_step(on_simplex, rho, diagonal, fresh, codes, shifted, threshold):
-    """`ancr._kernels.admm_step`, which works in place; returns (codes, shifted, threshold, change)."""
+def admm_step(on_simplex, push, fresh, shifted, threshold, previous=None):
+    """`ancr._kernels.admm_step`, which works in place; returns (codes, shifted, threshold, change).
+
+    Without the ``previous`` codes there is no change to tell.
+    """
     from ancr import _kernels
 
-    change = np.empty(len(fresh), fresh.dtype)
-    _kernels.admm_step(on_simplex, rho, diagonal, fresh, codes, shifted, threshold, change)
-    return codes, shifted, threshold, change
+    change = np.empty(0 if previous is None else len(fresh), fresh.dtype)
+    _kernels.admm_step(on_simplex, push, fresh, shifted, threshold, fresh if previous is None else previous, change)
+    return fresh, shifted, threshold, None if previous is None else change
 
 
-def image_of_positive(shifted, threshold, atoms):
-    """Xz for z = max(shifted − threshold, 0), skipping the zeros of z."""
-    from ancr._kernels import sparse_image
+def right_side(shifted, threshold, atoms, constants, target, answer, image, shifted_image):
+    """`ancr._kernels.right_side`, which works in place; returns (right, image, shifted_image)."""
+    from ancr import _kernels
 
-    image = np.empty((len(shifted), atoms.shape[1]), atoms.dtype)
-    sparse_image(shifted, threshold, atoms, image)
-    return image
+    right = np.empty_like(target)
+    given = (*constants, target, answer, image, shifted_image, right)
+    _kernels.right_side(shifted, threshold, read_only(atoms), *given)
+    return right, image, shifted_image
 
 
 def class_sums(dictionary, values):
@@ -64,24 +72,34 @@ def class_sums(dictionary, values):
     return np.stack([values[:, block].sum(axis=1) for block in dictionary.blocks], axis=1)
 
 
-def class_norms(dictionary, codes):
-    """‖c_i‖² of every class i."""
-    norms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    for k, block in enumerate(dictionary.blocks):
-        norms[:, k] = row_dots(codes[:, block], codes[:, block])
-    return norms
-
-
-def class_quadratics(dictionary, codes, linear):
-    """linear_iᵀc_i and c_iᵀ(X_iᵀX_i)c_i of every class: by matrix products for large classes, else by a kernel."""
+def class_dots(dictionary, left, right):
+    """left_iᵀright_i of every class i."""
     from ancr import _kernels
 
-    squares = np.empty((len(codes), dictionary.n_classes), codes.dtype)
-    cross = np.empty_like(squares)
-    if dictionary.n_atoms < _LARGE_CLASS * dictionary.n_classes:
-        _kernels.class_quadratics(codes, linear, *dictionary.flat_block_grams, dictionary.bounds, cross, squares)
-        return cross, squares
-    for k, (block, gram) in enumerate(zip(dictionary.blocks, dictionary.block_grams, strict=True)):
-        part = codes[:, block]
-        cross[:, k], squares[:, k] = row_dots(part, linear[:, block]), row_dots(part, part @ gram)
-    return cross, squares
+    dots = np.empty((len(left), dictionary.n_classes), left.dtype)
+    _kernels.class_dots(*map(read_only, (left, right, dictionary.bounds)), dots)
+    return dots
+
+
+def class_forms(dictionary, codes):
+    """c_iᵀ(X_iᵀX_i)c_i of every class i: by matrix products for large classes, else by a kernel."""
+    from ancr import _kernels
+
+    if dictionary.n_atoms >= _LARGE_CLASS * dictionary.n_classes:
+        pairs = zip(dictionary.blocks, dictionary.block_grams, strict=True)
+        return class_dots(dictionary, codes, np.hstack([codes[:, block] @ gram for block, gram in pairs]))
+    forms = np.empty((len(codes), dictionary.n_classes), codes.dtype)
+    _kernels.class_forms(*map(read_only, (codes, *dictionary.flat_block_grams, dictionary.bounds)), forms)
+    return forms
+
+
+def nearest_class(dictionary, targets, codes):
+    """Number of the class with the least ‖t − X_i c_i‖, for every target t."""
+    from ancr import _kernels
+
+    winners, largest = np.empty(len(targets), np.intp), float(np.diff(dictionary.bounds).max())
+    # What a class's Gram and the sum over it can lose, relative to ‖c‖².
+    rounding = np.finfo(codes.dtype).eps * largest * (largest + dictionary.n_features) * dictionary.longest**2
+    arrays = (targets, codes, class_forms(dictionary, codes), dictionary.atoms, dictionary.bounds)
+    _kernels.nearest_class(*map(read_only, arrays), rounding, winners)
+    return winners

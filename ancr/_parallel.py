@@ -5,6 +5,7 @@ thread waits for another. (Numba's own threading layers abort when two Python th
 OpenBLAS's threads go on spinning after a product, stealing the cores from whatever follows it.)
 """
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -15,7 +16,7 @@ from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 # Rows of a block: enough for matrix products at full speed, few enough to stay in cache.
-BLOCK_ROWS = 256
+BLOCK_ROWS = 384
 
 
 @cache
@@ -58,7 +59,7 @@ def thread_count():
     Following BLAS means following ``threadpool_limits``, ``OMP_NUM_THREADS`` and joblib's workers, which set it
     to keep nested parallelism from oversubscribing the cores.
     """
-    limits = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
+    limits = [pool.num_threads for pool in _controller().lib_controllers if pool.user_api == "blas"]
     return max(1, min([cpu_count(), *limits]))
 
 
@@ -114,11 +115,29 @@ def map_blocks(work, n_rows, row_bytes=0, block_rows=BLOCK_ROWS):
     rows = -(-n_rows // (n_threads * rounds))  # every thread gets as many blocks of the same size
     blocks = [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]
     with _single_threaded_blas():
-        if n_threads == 1 or len(blocks) == 1:
-            return [work(block) for block in blocks]
-        pool = ThreadPoolExecutor(min(n_threads, len(blocks)))
+        return _share_out(work, blocks, n_threads)
+
+
+def _share_out(work, blocks, n_threads):
+    """``[work(block) …]``; the calling thread takes its share, for it is there and its memory is warm."""
+    results, waiting = [None] * len(blocks), deque(enumerate(blocks))
+
+    def take_turns():
         try:
-            return list(pool.map(work, blocks))
-        finally:
-            # After an error or Ctrl-C the blocks that have not begun are dropped.
-            pool.shutdown(cancel_futures=True)
+            while waiting:
+                place, block = waiting.popleft()
+                results[place] = work(block)
+        except BaseException:  # an error or Ctrl-C: the blocks that have not begun are dropped
+            waiting.clear()
+            raise
+
+    helpers = min(n_threads, len(blocks)) - 1
+    if not helpers:
+        take_turns()
+        return results
+    with ThreadPoolExecutor(helpers) as pool:
+        turns = [pool.submit(take_turns) for _ in range(helpers)]
+        take_turns()
+        for turn in turns:
+            turn.result()
+    return results

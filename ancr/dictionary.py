@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ancr._arrays import check_rows, is_foreign, is_single, leaves, like, namespace, to_numpy
+from ancr._parallel import read_only
 
 _FLOATS = (np.float64, np.float32)
 
@@ -186,6 +187,11 @@ class Dictionary:
         return growth.extend_scatter(self.atoms) if growth else _scatter(self.atoms)
 
     @cached_property
+    def longest(self):
+        """The largest ℓ2 norm of an atom."""
+        return float(self.xp.max(self.leaves.row_dots(self.atoms, self.atoms))) ** 0.5
+
+    @cached_property
     def mean(self):
         """x̄, the mean atom, in double precision."""
         return self.xp.mean(_in_double(self.atoms), axis=0)
@@ -209,9 +215,12 @@ class Dictionary:
 
     @cached_property
     def flat_block_grams(self):
-        """``block_grams`` one after the other in one array, and where each begins."""
-        flat = np.concatenate([gram.ravel() for gram in self.block_grams])
+        """X_iᵀX_i of every class one after the other in one array, and where each begins; for many small classes."""
+        from ancr._kernels import class_grams
+
         starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
+        flat = np.empty(starts[-1], self.dtype)
+        class_grams(*map(read_only, (self.atoms, self.bounds, starts)), flat)
         return flat, starts
 
     def in_given_order(self, codes):

@@ -18,7 +18,6 @@ from ancr._selection import candidates, choose, in_folds, leave_one_out, results
 from ancr.calibration import Trust, concentration
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import Dictionary
-from ancr.rules import RULES
 from ancr.solvers import make_solver
 from ancr.solvers.exact import GRAM_BUDGET
 
@@ -237,8 +236,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             raise ValueError(f"reject_label must not be one of the labels in y; {missing!r} is, choose another")
         return missing
 
-    def _decide(self, queries, codes):
-        return RULES[self.rule_](self.dictionary_, queries, codes)
+    @property
+    def _chosen_rule(self):
+        return self.rule_
 
     def predict(self, X, reject=False):
         """Label of the class that represents each query best.

@@ -68,8 +68,19 @@ def class_squares(dictionary, targets, codes, linear=None):
     """
     if sparse.issparse(codes):
         return _through_support(dictionary, targets, codes)
-    norms = leaves(codes).class_norms(dictionary, codes)
+    norms = leaves(codes).class_dots(dictionary, codes, codes)
     return _squares(dictionary, targets, codes, linear), norms
+
+
+def classes_can_be_skipped(dictionary, codes):
+    """Whether `nearest_class` serves these codes and costs less than all class residuals."""
+    small = (np.diff(dictionary.bounds) ** 2).sum() < dictionary.n_atoms * dictionary.n_features
+    return small and isinstance(codes, np.ndarray)
+
+
+def nearest_class(dictionary, queries, codes):
+    """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question."""
+    return leaves(codes).nearest_class(dictionary, queries, codes)
 
 
 def _squares(dictionary, targets, codes, linear=None):
@@ -111,9 +122,8 @@ def _through_class_grams(dictionary, targets, codes, linear):
     """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
     xp, own = namespace(targets), leaves(targets)
     linear = targets @ dictionary.atoms.T if linear is None else linear
-    cross, squares = own.class_quadratics(dictionary, codes, linear)
-    spread = squares + own.row_dots(targets, targets)[:, None]
-    squares = spread - 2.0 * cross
+    spread = own.class_forms(dictionary, codes) + own.row_dots(targets, targets)[:, None]
+    squares = spread - 2.0 * own.class_dots(dictionary, codes, linear)
     # Below this share of what was added up, too few digits are left to take a square root of.
     cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
     for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.preprocessing import normalize
 
 from ancr import Dictionary
 
@@ -33,3 +34,11 @@ def test_bad_input_is_named():
         Dictionary.build([[np.nan]], name="atoms")
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         Dictionary.build(np.ones((3, 2)), [0, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_scaled_as_scikit_learn_does(dtype):
+    rows = np.random.default_rng(0).standard_normal((20, 7)).astype(dtype)
+    rows[3] = 0.0
+    rows[4] *= np.finfo(dtype).eps  # too short to have a direction
+    np.testing.assert_array_equal(Dictionary.build(rows).atoms, normalize(rows))

@@ -57,6 +57,18 @@ def test_blocks_cover_the_rows_in_order_and_errors_pass_through():
     assert blas_threads() == before
 
 
+def test_after_an_error_no_further_block_begins():
+    begun = []
+
+    def fail_at_first(block):
+        begun.append(block)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        map_blocks(fail_at_first, 1000, block_rows=10)
+    assert len(begun) <= thread_count()
+
+
 def test_memory_bounds_the_blocks():
     from sklearn import config_context
 

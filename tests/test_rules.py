@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from ancr.dictionary import Dictionary
-from ancr.rules import RULES, class_residuals
+from ancr.rules import RULES, class_residuals, classes_can_be_skipped, nearest_class
 
 
 def written_out(dictionary, queries, codes, rule):
@@ -61,3 +61,41 @@ def test_class_vanishing_everywhere_is_finite():
     dictionary = Dictionary.build(np.eye(4), [0, 0, 1, 1])
     for rule in RULES.values():
         assert np.isfinite(rule(dictionary, np.zeros((1, 4)), np.zeros((1, 4)))).all()
+
+
+def sizes_of_classes(kind):
+    return {"small": [1, 7, 3, 2, 9], "large": [20, 31, 17], "some empty": [0, 4, 0, 5, 3, 0]}[kind]
+
+
+@pytest.mark.parametrize("kind", ["small", "large", "some empty"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 30.0])
+def test_nearest_class_is_that_of_the_least_residual(kind, dtype, scale):
+    rng, sizes = np.random.default_rng(2), sizes_of_classes(kind)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    atoms = rng.standard_normal((len(labels), 70)) + 1.0
+    dictionary = Dictionary.build(atoms.astype(dtype), labels, classes=np.arange(len(sizes)))
+    queries = (rng.standard_normal((83, 70)) / 8).astype(dtype)
+    codes = (scale * rng.standard_normal((83, len(labels)))).astype(dtype)
+    codes[:9] = 0.0  # all residuals are equal: the first class that has atoms
+    queries[9:20] = 0.0
+    assert classes_can_be_skipped(dictionary, codes)
+    winners = nearest_class(dictionary, queries, codes)
+    expected = written_out(dictionary, queries.astype(float), codes.astype(float), "res")
+    expected[:, np.equal(sizes, 0)] = np.inf
+    picked = np.take_along_axis(expected, winners[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(picked, expected.min(axis=1), rtol=1e-12 if dtype is np.float64 else 1e-5)
+    assert (winners[:9] == np.flatnonzero(sizes)[0]).all()
+
+
+def test_nearest_class_where_long_codes_cancel():
+    # Two nearly parallel atoms a class with huge weights of opposite sign: ‖X_i c_i‖² from the Gram has no digits left.
+    rng = np.random.default_rng(3)
+    base = np.repeat(rng.standard_normal((6, 30)), 2, axis=0)
+    dictionary = Dictionary.build(base + 1e-9 * rng.standard_normal(base.shape), np.arange(12) // 2)
+    weights = 1e8 * rng.standard_normal((200, 6))
+    codes = np.stack([weights, -weights], axis=2).reshape(200, 12)
+    queries = rng.standard_normal((200, 30))
+    expected = written_out(dictionary, queries, codes, "res")
+    picked = np.take_along_axis(expected, nearest_class(dictionary, queries, codes)[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(picked, expected.min(axis=1), rtol=1e-6)

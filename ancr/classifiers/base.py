@@ -28,7 +28,7 @@ from ancr._parallel import blas_threads_for
 from ancr.classifiers.explanation import explain_block
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
-from ancr.rules import RULES, class_residuals
+from ancr.rules import RULES, class_residuals, classes_can_be_skipped, nearest_class
 from ancr.sets import SETS
 from ancr.solvers import PARAMETER_CONSTRAINTS, Problem, finite, make_solver, solve_blocks
 
@@ -161,9 +161,14 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         options = ("rho", "max_iter", "tol", "code")
         return make_solver(self.solver, problem, **{key: getattr(self, key) for key in options if hasattr(self, key)})
 
+    @property
+    def _chosen_rule(self):
+        """Name of the rule; None for a method with one of its own."""
+        return getattr(self, "rule", None)
+
     def _decide(self, queries, codes):
         """Decision values, larger is better: the rule on the codes."""
-        return RULES[self.rule](self.dictionary_, queries, codes)
+        return RULES[self._chosen_rule](self.dictionary_, queries, codes)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -192,6 +197,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             values[:, like(np.flatnonzero(empty), values)] = -float("inf")
         return values
 
+    def _winners(self, queries, codes):
+        """Number of the class with the largest decision value."""
+        if self._chosen_rule == "res" and classes_can_be_skipped(self.dictionary_, codes):
+            return nearest_class(self.dictionary_, queries, codes)
+        return namespace(queries).argmax(self._decide_among_present(queries, codes), axis=1)
+
     def _decisions(self, method, X):
         def decide(queries, solution):
             return self._decide_among_present(queries, solution.sorted_codes)
@@ -211,13 +222,16 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries,)
             Of the library and on the device of X; strings are NumPy's.
         """
-        return self._best_labels(self._decisions("predict", X))
 
-    def _best_labels(self, decisions):
-        best = namespace(decisions).argmax(decisions, axis=1)
-        labels = namespace(self.classes_).take(self.classes_, like(best, self.classes_), axis=0)
+        def winners(queries, solution):
+            return self._winners(queries, solution.sorted_codes)
+
+        return self._labels(concat(self._map_solutions("predict", X, winners)))
+
+    def _labels(self, winners):
+        labels = namespace(self.classes_).take(self.classes_, like(winners, self.classes_), axis=0)
         words = isinstance(labels, np.ndarray) and labels.dtype.kind not in "biuf"
-        return labels if words else like(labels, decisions)
+        return labels if words else like(labels, winners)
 
     def score(self, X, y, sample_weight=None):
         """Share of queries whose label is predicted.
@@ -329,7 +343,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            labels = to_numpy(self._best_labels(self._decide_among_present(queries, solution.sorted_codes)))
+            labels = to_numpy(self._labels(self._winners(queries, solution.sorted_codes)))
             return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
 
         return [explanation for part in self._map_solutions("explain", X, block) for explanation in part]

@@ -46,5 +46,7 @@ def psd_inverse(matrix: np.ndarray, ridge: float) -> np.ndarray:
     factor, failed = potrf(matrix, lower=False)
     if failed:
         return _through_eigenvalues(matrix, ridge)(np.eye(len(matrix), dtype=matrix.dtype))
-    upper = np.triu(potri(factor, lower=False)[0])
-    return upper + np.triu(upper, 1).T
+    half = potri(factor, lower=False, overwrite_c=True)[0]  # zero below the diagonal, as the factor was
+    inverse = half + half.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
+    return inverse

@@ -546,7 +546,8 @@ def start(form, linear, aim, desk):
         return 0
     strong = form.ridge > 0.25 * largest and not form.signed
     values = desk.pull if strong else desk.hardest
-    threshold = simplex_threshold(values, form.ridge + abs(largest) / 8.0 + 1e-300, desk.scratch)
+    radius = form.ridge + abs(largest) / 8.0 + 1e-300
+    threshold = simplex_threshold(values, radius, largest - radius)
     threshold = min(threshold if form.on_simplex else max(threshold, form.shift), largest)
     most = linear.size if strong else min(_FIRST, desk.target.size)
     return _admit(form, aim, desk, 0, threshold, largest - threshold, 0.0, most)

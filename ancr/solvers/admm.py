@@ -90,24 +90,27 @@ class ADMM:
         # 1. State of the queries still running. An infinite threshold makes the first z zero.
         active = np.arange(queries.shape[0])
         shape, kind = (queries.shape[0], dictionary.n_atoms), {"dtype": queries.dtype, "device": device(queries)}
-        codes, shifted = xp.zeros(shape, **kind), xp.zeros(shape, **kind)
-        threshold = xp.full(shape[0], xp.inf, **kind)
+        shifted, threshold = xp.zeros(shape, **kind), xp.full(shape[0], xp.inf, **kind)
+        # A fixed count stops for nothing, so nobody asks how far the last iteration moved.
+        codes = None if self.fixed_count else xp.zeros(shape, **kind)
+        met = xp.zeros(shape[0], dtype=xp.bool, device=kind["device"])
         own = self._c_step.begin(queries)
         for iteration in range(1, self.max_iter + 1):
             # 2. The c-step is a matrix product for all queries, the z- and δ-steps are fused row by row.
             fresh = self._c_step.advance(own, None if iteration == 1 else (shifted, threshold))
+            previous = None if self.fixed_count else codes
             codes, shifted, threshold, change = admm_step(
-                on_simplex, self.rho, self._c_step.diagonal, fresh, codes, shifted, threshold
+                on_simplex, self._c_step.push, fresh, shifted, threshold, previous
             )
             if history:
                 iterate = self._iterate(codes, shifted, threshold)
                 values.append(self._objective_now(queries, active, iterate, values))
             # 3. A query that meets the tolerance keeps the iterate it met it with and leaves the batch.
-            met = change < self.tol
+            met = met if change is None else change < self.tol
             if iteration == self.max_iter:
                 parts.append(_Part(active, self._iterate(codes, shifted, threshold), met, iteration))
                 break
-            ready = np.zeros(len(active), bool) if self.fixed_count else to_numpy(met)
+            ready = to_numpy(met)
             if ready.any():
                 gone = like(np.flatnonzero(ready), queries)
                 iterate = self._iterate(*(xp.take(a, gone, axis=0) for a in (codes, shifted, threshold)))
@@ -166,7 +169,7 @@ class _Part:
 class _ThroughAtoms:
     """c-step with one n × n inverse, for n ≤ d or class blocks in H: c = A⁻¹b + A⁻¹w, A = H + ρ/2·I."""
 
-    diagonal = 0.0
+    push = 0.0
 
     def __init__(self, problem: Problem, rho: float) -> None:
         dictionary, quadratic = problem.dictionary, problem.quadratic
@@ -183,7 +186,7 @@ class _ThroughAtoms:
     def advance(self, own: list[Array], now: tuple[Array, Array] | None) -> Array:
         """A⁻¹b + A⁻¹w, with w = 0 at first."""
         if now is None:
-            return own[0]
+            return namespace(own[0]).asarray(own[0], copy=True)  # the caller writes into what it gets
         shifted, threshold = now
         push = namespace(shifted).clip(shifted - threshold[:, None], 0.0, None)
         push -= 0.5 * shifted
@@ -198,28 +201,28 @@ class _ThroughFeatures:
 
     def __init__(self, problem: Problem, rho: float) -> None:
         quadratic, self._atoms = problem.quadratic, problem.dictionary.atoms
-        self._rho = rho
-        self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
-        self._shift = 1.0 / (self.diagonal * quadratic.gram)
-        self._target = quadratic.target * self._shift
+        diagonal = 1.0 / (quadratic.ridge + rho / 2)
+        shift = 1.0 / (diagonal * quadratic.gram)
+        self._target = quadratic.target * shift
+        self._constants = rho, diagonal, shift
+        self.push = diagonal * rho
         xp, psd_inverse = problem.dictionary.xp, problem.dictionary.leaves.psd_inverse
-        side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), self._shift)
-        inverse = psd_inverse(side, self._shift)
+        side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), shift)
+        inverse = diagonal * psd_inverse(side, shift)
         self._inverse = xp.astype(inverse, self._atoms.dtype, copy=False)
 
     def begin(self, queries: Array) -> list[Array]:
-        """The queries, weighted, and Xs = 0: what the c-step needs to know of each query."""
-        return [self._target * queries, namespace(queries).zeros_like(queries)]
+        """What the c-step needs to know of each query: its weighted self, v/μ, Xz and Xs, all zero at first."""
+        zeros = namespace(queries).zeros_like
+        return [self._target * queries, zeros(queries), zeros(queries), zeros(queries)]
 
     def advance(self, own: list[Array], now: tuple[Array, Array] | None) -> Array:
-        """Xᵀv/μ, after bringing Xs up to date."""
-        queries, shifted_image = own
-        if now is None:
-            v = queries @ self._inverse
-            own[1] = self.diagonal * (queries - self._shift * v)
-        else:
-            z_image = leaves(self._atoms).image_of_positive(*now, self._atoms)
-            v = (queries - self._rho * (z_image - 0.5 * shifted_image)) @ self._inverse
-            own[1] += self.diagonal * (queries - self._shift * v) - z_image
-        v *= self.diagonal
-        return v @ self._atoms.T
+        """Xᵀv/μ, after bringing Xz and Xs up to date."""
+        target, answer, image, shifted_image = own
+        right = target
+        if now is not None:
+            right, image, shifted_image = leaves(target).right_side(
+                *now, self._atoms, self._constants, target, answer, image, shifted_image
+            )
+        own[1:] = right @ self._inverse, image, shifted_image
+        return own[1] @ self._atoms.T

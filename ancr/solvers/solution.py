@@ -64,7 +64,8 @@ class Solution:
     n_iter : array of shape (n_queries,)
         Iterations spent on each query.
     converged : array of bool of shape (n_queries,)
-        Whether the solver's stopping test was met; for the exact solver, that it found no atom to improve with.
+        Whether the solver's stopping test was met; for the exact solver, that it found no atom to improve with. False
+        for ADMM with a fixed number of iterations, which makes no test.
     history : array of shape (n_iterations, n_queries) or None
         Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
     """

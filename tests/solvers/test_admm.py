@@ -61,7 +61,8 @@ def test_a_tolerance_that_is_not_met_warns_and_a_fixed_count_does_not():
     atoms, queries = rng.standard_normal((30, 8)), rng.standard_normal((5, 8))
     with pytest.warns(ConvergenceWarning, match=r"max_iter=3 for \d of 5 queries"):
         solve(atoms, queries, solver="admm", tol=1e-9, max_iter=3)
-    assert not solve(atoms, queries, solver="admm", max_iter=3).converged.all()  # warnings are errors here
+    # Warnings are errors here. What was not asked for is not claimed, even after a great many iterations.
+    assert not solve(atoms, queries, solver="admm", max_iter=3000).converged.any()
 
 
 def test_a_query_stops_by_itself_whatever_its_batch():
