@@ -106,36 +106,76 @@ def _change(codes, previous, shifted, threshold, z_previous):
 
 
 @njit(**_LEAF)
-def right_side(shifted, threshold, atoms, rho, diagonal, shift, target, answer, image, shifted_image, right):
-    """``right = t − ρX(z − s/2)`` for z = max(shifted − threshold, 0), from the atoms in use.
-
-    ``shifted_image`` becomes Xs, as Xs + Xc − Xz with Xc = diagonal·t − shift·answer, and ``image`` becomes Xz.
-    """
-    n, d = atoms.shape
-    support, weight = np.empty(n + 7, np.intp), np.empty(n + 7, atoms.dtype)
+def sparse_image(shifted, threshold, atoms, out):
+    """``out[row] = Σ_j z_j·atoms[j]`` for z = max(shifted − threshold, 0), skipping the zeros of z."""
+    n = atoms.shape[0]
+    support, weight = np.empty(n + 8, np.intp), np.empty(n + 8, atoms.dtype)
     for row in range(shifted.shape[0]):
-        t, u, xz, xs = target[row], answer[row], image[row], shifted_image[row]
-        for k in range(d):
-            xs[k] += diagonal * t[k] - shift * u[k] - xz[k]
-            xz[k] = 0.0
-        count = _positive_part(shifted[row], threshold[row], support, weight)
-        support[count : count + 7] = 0
-        weight[count : count + 7] = 0.0
-        for i in range(0, count, 8):  # eight atoms a pass: an eighth of the loads and stores of the image
-            w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
-            w4, w5, w6, w7 = weight[i + 4], weight[i + 5], weight[i + 6], weight[i + 7]
-            a0, a1, a2, a3 = atoms[support[i]], atoms[support[i + 1]], atoms[support[i + 2]], atoms[support[i + 3]]
-            a4, a5, a6, a7 = atoms[support[i + 4]], atoms[support[i + 5]], atoms[support[i + 6]], atoms[support[i + 7]]
-            for k in range(d):
-                xz[k] += w0 * a0[k] + w1 * a1[k] + w2 * a2[k] + w3 * a3[k]
-                xz[k] += w4 * a4[k] + w5 * a5[k] + w6 * a6[k] + w7 * a7[k]
-        for k in range(d):
-            right[row, k] = t[k] - rho * (xz[k] - 0.5 * xs[k])
+        count = _above(shifted[row], threshold[row], support)
+        for i in range(count):
+            weight[i] = shifted[row, support[i]] - threshold[row]
+        _image(atoms, support, weight, count, out[row])
 
 
 @njit(**_LEAF)
-def _positive_part(point, threshold, support, weight):
-    """Indices of the entries above the threshold and what they exceed it by; returns how many there are."""
+def follow(target, answer, image, shifted_image, vector, stay, diagonal, shift):
+    """After a c-step with answer u = v/μ: Xs ← Xs + Xc − Xz, where Xc = diagonal·t − shift·u, and V ← stay·V + u."""
+    for row in range(target.shape[0]):
+        t, u, xz, xs, v = target[row], answer[row], image[row], shifted_image[row], vector[row]
+        for k in range(t.size):
+            xs[k] += diagonal * t[k] - shift * u[k] - xz[k]
+            v[k] = stay * v[k] + u[k]
+
+
+@njit(**_LEAF)
+def screened_step(
+    products, scale, error, atoms, vector, rest, keep, gain, threshold, rho, target, shifted_image, image, right
+):
+    """z-step on the simplex, from ``scale·products``, which are XᵀV up to ``error``; `ancr.solvers.admm_screened`.
+
+    With s = XᵀV + Z and Z in ``rest``: leaves the projection's threshold in ``threshold``, which held a guess, Xz in
+    ``image``, keep·Z + gain·z in ``rest`` and t − ρX(z − s/2) in ``right``. Returns how many entries were in doubt.
+    """
+    n, doubts = atoms.shape[0], 0
+    # Filled up to whole vectors: what is left over for a loop without them costs as much as the rest.
+    s, few = np.full(-(-n // 32) * 32, -np.inf), np.empty(n + 32)
+    support, weight = np.empty(n + 8, np.intp), np.empty(n + 8, atoms.dtype)
+    for row in range(products.shape[0]):
+        product, z, xz, xs = products[row], rest[row], image[row], shifted_image[row]
+        for j in range(n):
+            s[j] = scale[row] * product[j] + z[j]
+        guess = simplex_threshold(s, 1.0, threshold[row])
+        # The threshold moves by no more than the entries do, so no other entry lies above the true one.
+        count = _above(s[:n], guess - 2.0 * error[row], support)
+        if error[row] > 0.0:
+            _dots(atoms, support, count, vector[row], few)
+            for i in range(count):
+                few[i] += z[support[i]]
+        else:
+            for i in range(count):
+                few[i] = s[support[i]]
+        full = -(-count // 32) * 32
+        few[count:full] = -np.inf
+        threshold[row] = simplex_threshold(few[:full], 1.0, guess)
+        for j in range(n):
+            z[j] *= keep
+        kept = 0
+        for i in range(count):
+            excess = few[i] - threshold[row]
+            support[kept], weight[kept] = support[i], excess
+            kept += excess > 0.0
+        for i in range(kept):
+            z[support[i]] += gain * weight[i]
+        _image(atoms, support, weight, kept, xz)
+        for k in range(xz.size):
+            right[row, k] = target[row, k] - rho * (xz[k] - 0.5 * xs[k])
+        doubts += count
+    return doubts
+
+
+@njit(**_LEAF)
+def _above(point, threshold, found):
+    """Indices of the entries above the threshold; returns how many there are."""
     count, whole = 0, point.size - point.size % 8
     for first in range(0, whole, 8):  # most stretches of eight hold none, and a vector tells
         some = False
@@ -143,12 +183,66 @@ def _positive_part(point, threshold, support, weight):
             some |= point[j] > threshold
         if some:
             for j in range(first, first + 8):
-                support[count], weight[count] = j, point[j] - threshold
+                found[count] = j
                 count += point[j] > threshold
     for j in range(whole, point.size):
-        support[count], weight[count] = j, point[j] - threshold
+        found[count] = j
         count += point[j] > threshold
     return count
+
+
+@njit(**_LEAF)
+def _dots(atoms, support, count, vector, out):
+    """Products of some atoms with a vector, four at a time; ``support`` and ``out`` have room for three more."""
+    support[count : count + 3] = 0
+    for i in range(0, count, 4):
+        a0, a1, a2, a3 = atoms[support[i]], atoms[support[i + 1]], atoms[support[i + 2]], atoms[support[i + 3]]
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(vector.size):
+            value = vector[k]
+            t0 += a0[k] * value
+            t1 += a1[k] * value
+            t2 += a2[k] * value
+            t3 += a3[k] * value
+        out[i], out[i + 1], out[i + 2], out[i + 3] = t0, t1, t2, t3
+
+
+@njit(**_LEAF)
+def _image(atoms, support, weight, count, out):
+    """Weighted sum of some atoms, eight at a time; ``support`` and ``weight`` have room for seven more."""
+    out[:] = 0.0
+    support[count : count + 7] = 0
+    weight[count : count + 7] = 0.0
+    for i in range(0, count, 8):
+        w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
+        w4, w5, w6, w7 = weight[i + 4], weight[i + 5], weight[i + 6], weight[i + 7]
+        a0, a1, a2, a3 = atoms[support[i]], atoms[support[i + 1]], atoms[support[i + 2]], atoms[support[i + 3]]
+        a4, a5, a6, a7 = atoms[support[i + 4]], atoms[support[i + 5]], atoms[support[i + 6]], atoms[support[i + 7]]
+        for k in range(out.size):
+            out[k] += w0 * a0[k] + w1 * a1[k] + w2 * a2[k] + w3 * a3[k]
+            out[k] += w4 * a4[k] + w5 * a5[k] + w6 * a6[k] + w7 * a7[k]
+
+
+@njit(**_LEAF)
+def unit_rows(rows, units, lengths):
+    """Rows at unit length in ``units``, zero for those that are zero, and their lengths, whatever their scale."""
+    for row in range(rows.shape[0]):
+        source, square = rows[row], 0.0
+        for k in range(source.size):
+            square += source[k] * source[k]
+        scale = 1.0
+        if not 1e-280 < square < 1e280:  # squares may overflow or vanish
+            scale = 0.0
+            for k in range(source.size):
+                scale = max(scale, abs(source[k]))
+            scale, square = scale if scale > 0.0 else 1.0, 0.0
+            for k in range(source.size):
+                square += (source[k] / scale) ** 2
+        length = np.sqrt(square)
+        factor = 1.0 / length if length > 0.0 else 0.0
+        for k in range(source.size):
+            units[row, k] = factor * (source[k] / scale)
+        lengths[row] = scale * length
 
 
 @njit(**_LEAF)
@@ -208,17 +302,16 @@ _LANES = 16
 @njit(**_LEAF)
 def class_forms(codes, gram_blocks, starts, bounds, out):
     """``out[:, i] = c_iᵀ(X_iᵀX_i)c_i`` of every class i, by half of the symmetric blocks."""
-    n_rows, n = codes.shape
-    tile = np.zeros((n, _LANES), codes.dtype)
+    n_rows, largest = len(codes), np.diff(bounds).max()
+    part = np.zeros((largest, _LANES), codes.dtype)
     inner, total = np.empty(_LANES, codes.dtype), np.empty(_LANES, codes.dtype)
     for first in range(0, n_rows, _LANES):
         width = min(_LANES, n_rows - first)
-        for lane in range(width):
-            for j in range(n):
-                tile[j, lane] = codes[first + lane, j]
         for k in range(bounds.size - 1):
-            size = bounds[k + 1] - bounds[k]
-            part, gram = tile[bounds[k] : bounds[k + 1]], gram_blocks[starts[k] : starts[k + 1]]
+            size, gram = bounds[k + 1] - bounds[k], gram_blocks[starts[k] : starts[k + 1]]
+            for lane in range(width):
+                for i in range(size):
+                    part[i, lane] = codes[first + lane, bounds[k] + i]
             total[:] = 0.0
             for i in range(size):
                 diagonal = gram[i * size + i]
@@ -244,22 +337,24 @@ def nearest_class(targets, codes, forms, atoms, bounds, rounding, out):
     n_classes = bounds.size - 1
     least, misfit = np.empty(n_classes), np.empty(targets.shape[1])
     for row in range(targets.shape[0]):
+        target, code = targets[row], codes[row]
         square, slack = 0.0, 0.0
-        for value in targets[row]:
-            square += value * value
-        for value in codes[row]:
-            slack += value * value
-        length, slack = np.sqrt(square), rounding * slack
+        for k in range(target.size):
+            square += target[k] * target[k]
+        for j in range(code.size):
+            slack += code[j] * code[j]
+        length, slack = np.sqrt(square), np.sqrt(rounding * slack)  # a root is off by no more than the error's root
         for k in range(n_classes):
-            short = length - np.sqrt(forms[row, k] + slack)
-            long = np.sqrt(max(forms[row, k] - slack, 0.0)) - length
-            least[k] = max(short, long, 0.0) ** 2 if bounds[k + 1] > bounds[k] else np.inf
+            least[k] = max(abs(length - np.sqrt(max(forms[row, k], 0.0))) - slack, 0.0) ** 2
+        for k in range(n_classes):
+            if bounds[k + 1] == bounds[k]:
+                least[k] = np.inf
         favourite = np.argmin(least)
-        smallest = _misfit(targets[row], codes[row], atoms, bounds[favourite], bounds[favourite + 1], misfit)
+        smallest = _misfit(target, code, atoms, bounds[favourite], bounds[favourite + 1], misfit)
         best = favourite
         for k in range(n_classes):
             if k != favourite and least[k] <= smallest:
-                value = _misfit(targets[row], codes[row], atoms, bounds[k], bounds[k + 1], misfit)
+                value = _misfit(target, code, atoms, bounds[k], bounds[k + 1], misfit)
                 if value < smallest or (value == smallest and k < best):
                     smallest, best = value, k
         out[row] = best
@@ -275,8 +370,8 @@ def _misfit(target, code, atoms, first, last, misfit):
         for k in range(misfit.size):
             misfit[k] -= weight * atom[k]
     total = 0.0
-    for value in misfit:
-        total += value * value
+    for k in range(misfit.size):
+        total += misfit[k] * misfit[k]
     return total
 
 

@@ -11,7 +11,7 @@ from sklearn import get_config
 from ancr._arrays import device, like, namespace, to_numpy
 
 
-def map_rows(work, rows, row_bytes=0):
+def map_rows(work, rows, row_bytes=0, block_rows=None):
     """``[work(block) …]`` over slices that cover the rows, each as large as ``working_memory`` allows."""
     n_rows = rows.shape[0]
     most = max(1, int(get_config()["working_memory"] * 2**20 // max(1, row_bytes)))
@@ -89,12 +89,9 @@ def admm_step(on_simplex, push, fresh, shifted, threshold, previous=None):
     return codes, shifted, threshold, xp.sqrt(change)
 
 
-def right_side(shifted, threshold, atoms, constants, target, answer, image, shifted_image):
-    """(right, image, shifted_image) as `ancr._kernels.right_side` leaves them."""
-    rho, diagonal, shift = constants
-    shifted_image = shifted_image + diagonal * target - shift * answer - image
-    image = positive_part(shifted - threshold[:, None]) @ atoms
-    return target - rho * (image - 0.5 * shifted_image), image, shifted_image
+def image_of_positive(shifted, threshold, atoms):
+    """Xz for z = max(shifted − threshold, 0)."""
+    return positive_part(shifted - threshold[:, None]) @ atoms
 
 
 def class_sums(dictionary, values):

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from ancr._parallel import map_blocks, read_only
+from ancr._parallel import BLOCK_ROWS, map_blocks, read_only
 from ancr.solvers._factor import psd_inverse, psd_solver
 
 __all__ = [
-    "admm_step", "class_dots", "class_forms", "class_sums", "map_rows", "nearest_class", "project_simplex",
-    "psd_inverse", "psd_solver", "right_side", "row_dots", "unit_rows",
+    "admm_step", "class_dots", "class_forms", "class_sums", "image_of_positive", "map_rows", "nearest_class",
+    "project_simplex", "psd_inverse", "psd_solver", "row_dots", "unit_rows",
 ]  # fmt: skip
 
 # Samples a class, on average, from which a matrix product a class is quicker than a loop.
 _LARGE_CLASS = 8
 
 
-def map_rows(work, rows, row_bytes=0):
+def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     """``[work(block) …]`` over slices that cover the rows: small blocks, one a thread."""
-    return map_blocks(work, len(rows), row_bytes)
+    return map_blocks(work, len(rows), row_bytes, block_rows)
 
 
 def unit_rows(rows, copy=True):
@@ -56,14 +56,15 @@ def admm_step(on_simplex, push, fresh, shifted, threshold, previous=None):
     return fresh, shifted, threshold, None if previous is None else change
 
 
-def right_side(shifted, threshold, atoms, constants, target, answer, image, shifted_image):
-    """`ancr._kernels.right_side`, which works in place; returns (right, image, shifted_image)."""
-    from ancr import _kernels
+def image_of_positive(shifted, threshold, atoms):
+    """Xz for z = max(shifted − threshold, 0), skipping the zeros of z where most are."""
+    from ancr._kernels import sparse_image
 
-    right = np.empty_like(target)
-    given = (*constants, target, answer, image, shifted_image, right)
-    _kernels.right_side(shifted, threshold, read_only(atoms), *given)
-    return right, image, shifted_image
+    if 4 * np.count_nonzero(shifted > threshold[:, None]) > shifted.size:
+        return np.maximum(shifted - threshold[:, None], 0.0) @ atoms
+    image = np.empty((len(shifted), atoms.shape[1]), atoms.dtype)
+    sparse_image(shifted, threshold, read_only(atoms), image)
+    return image
 
 
 def class_sums(dictionary, values):

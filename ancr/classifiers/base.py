@@ -188,7 +188,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return solve_blocks(self.solver_, leaves(X).unit_rows(X) if self._unit_norm else X, then)
+        return solve_blocks(self.solver_, X, then, leaves(X).unit_rows if self._unit_norm else None)
 
     def _decide_among_present(self, queries, codes):
         values = self._decide(queries, codes)

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ancr._arrays import RIDGE_FAMILY, check_rows, check_same_kind, is_foreign, namespace, needs_numpy
+from ancr._parallel import BLOCK_ROWS
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
@@ -121,23 +122,29 @@ def _exact_elsewhere(problem: Problem) -> type[ExactBatched]:
 
 
 def solve_blocks(
-    solver: Solver, queries: np.ndarray, then: Callable[[np.ndarray, Solution], Any], **options: Any
+    solver: Solver,
+    queries: np.ndarray,
+    then: Callable[[np.ndarray, Solution], Any],
+    first: Callable[[np.ndarray], np.ndarray] | None = None,
+    **options: Any,
 ) -> list[Any]:
     """Code queries block by block, in parallel, and hand each block's solution to ``then(queries, solution)``.
 
-    No queries × atoms array outlives its block unless ``then`` keeps it. Queries that did not converge are
-    reported by one `ConvergenceWarning` for all blocks.
+    ``first``, where given, turns a block's queries into those to code. No queries × atoms array outlives its block
+    unless ``then`` keeps it. Queries that did not converge are reported by one `ConvergenceWarning` for all blocks.
     """
     unmet = []
 
     def work(block: slice) -> Any:
-        solution = solver.solve(queries[block, :], **options)
+        rows = queries[block, :] if first is None else first(queries[block, :])
+        solution = solver.solve(rows, **options)
         unmet.append(int(namespace(queries).count_nonzero(~solution.converged)))
-        return then(queries[block, :], solution)
+        return then(rows, solution)
 
     # A solver holds about five such rows at once.
     dictionary = solver.problem.dictionary
-    results = dictionary.leaves.map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize)
+    row_bytes = 5 * dictionary.n_atoms * dictionary.itemsize
+    results = dictionary.leaves.map_rows(work, queries, row_bytes, getattr(solver, "block_rows", BLOCK_ROWS))
     if message := solver.warning(sum(unmet), queries.shape[0]):
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return results

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from ancr._arrays import add_to_diagonal, concat, device, is_foreign, leaves, like, namespace, to_numpy
+from ancr.solvers.admm_screened import Screened
 from ancr.solvers.solution import Array, Problem, Solution
 
 # Used where neither `tol` nor `max_iter` is given.
@@ -68,8 +69,13 @@ class ADMM:
         self.max_iter = DEFAULT_MAX_ITER if max_iter is None else max_iter
         self.tol = (1e-4 if problem.dictionary.is_single else 1e-5) if tol is None else tol
         narrow = problem.dictionary.n_features < problem.dictionary.n_atoms
-        through = _ThroughFeatures if narrow and not problem.quadratic.blocks else _ThroughAtoms
-        self._c_step: _ThroughFeatures | _ThroughAtoms = through(problem, rho)
+        through = ThroughFeatures if narrow and not problem.quadratic.blocks else _ThroughAtoms
+        self._c_step: ThroughFeatures | _ThroughAtoms = through(problem, rho)
+        # On the orthant half of the entries are positive, and there is nothing to screen.
+        sparse_enough = problem.constraint.name == "simplex" and not is_foreign(problem.dictionary.atoms)
+        self._screened = None
+        if self.fixed_count and sparse_enough and isinstance(self._c_step, ThroughFeatures):
+            self._screened = Screened(problem.dictionary, self._c_step)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """What to tell a user about queries that did not converge; nothing when the count was fixed."""
@@ -82,6 +88,10 @@ class ADMM:
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
+        if self._screened is not None and not history:
+            found = self._screened.codes(queries, self.max_iter, self.code)
+            rows, untested = np.arange(len(queries)), np.zeros(len(queries), bool)
+            return self._solution(queries, [_Part(rows, found, untested, self.max_iter)], None)
         dictionary, on_simplex = self.problem.dictionary, self.problem.constraint.name == "simplex"
         xp, admm_step = dictionary.xp, dictionary.leaves.admm_step
         parts: list[_Part] = []
@@ -196,33 +206,33 @@ class _ThroughAtoms:
         return fresh
 
 
-class _ThroughFeatures:
+class ThroughFeatures:
     """c-step with one d × d inverse: c = (w + Xᵀv)/μ, of which `admm_step` adds w/μ."""
 
     def __init__(self, problem: Problem, rho: float) -> None:
-        quadratic, self._atoms = problem.quadratic, problem.dictionary.atoms
-        diagonal = 1.0 / (quadratic.ridge + rho / 2)
-        shift = 1.0 / (diagonal * quadratic.gram)
-        self._target = quadratic.target * shift
-        self._constants = rho, diagonal, shift
-        self.push = diagonal * rho
+        quadratic, self.atoms = problem.quadratic, problem.dictionary.atoms
+        self.rho = rho
+        self.diagonal = 1.0 / (quadratic.ridge + rho / 2)
+        self.push = self.diagonal * rho
+        self.shift = 1.0 / (self.diagonal * quadratic.gram)
+        self.target = quadratic.target * self.shift
         xp, psd_inverse = problem.dictionary.xp, problem.dictionary.leaves.psd_inverse
-        side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), shift)
-        inverse = diagonal * psd_inverse(side, shift)
-        self._inverse = xp.astype(inverse, self._atoms.dtype, copy=False)
+        side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), self.shift)
+        inverse = self.diagonal * psd_inverse(side, self.shift)
+        self.inverse = xp.astype(inverse, self.atoms.dtype, copy=False)
 
     def begin(self, queries: Array) -> list[Array]:
-        """What the c-step needs to know of each query: its weighted self, v/μ, Xz and Xs, all zero at first."""
-        zeros = namespace(queries).zeros_like
-        return [self._target * queries, zeros(queries), zeros(queries), zeros(queries)]
+        """The queries, weighted, and Xs = 0: what the c-step needs to know of each query."""
+        return [self.target * queries, namespace(queries).zeros_like(queries)]
 
     def advance(self, own: list[Array], now: tuple[Array, Array] | None) -> Array:
-        """Xᵀv/μ, after bringing Xz and Xs up to date."""
-        target, answer, image, shifted_image = own
-        right = target
-        if now is not None:
-            right, image, shifted_image = leaves(target).right_side(
-                *now, self._atoms, self._constants, target, answer, image, shifted_image
-            )
-        own[1:] = right @ self._inverse, image, shifted_image
-        return own[1] @ self._atoms.T
+        """Xᵀv/μ, after bringing Xs up to date."""
+        queries, shifted_image = own
+        if now is None:
+            answer = queries @ self.inverse
+            own[1] = self.diagonal * queries - self.shift * answer
+        else:
+            image = leaves(self.atoms).image_of_positive(*now, self.atoms)
+            answer = (queries - self.rho * (image - 0.5 * shifted_image)) @ self.inverse
+            own[1] += self.diagonal * queries - self.shift * answer - image
+        return answer @ self.atoms.T

@@ -13,6 +13,7 @@ instead, so the method is finite. ``docs/exact.md`` derives it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from ancr._parallel import map_blocks, read_only
-from ancr.dictionary import Dictionary
-from ancr.quadratics import Quadratic
+from ancr.solvers.estimate import Estimate
 from ancr.solvers.solution import Problem, Solution
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
@@ -30,8 +30,6 @@ GRAM_BUDGET = 2**30
 FIRST_ROOM = 96
 # From here on b and pulls are estimated before they are made exact.
 ENOUGH_ATOMS = 1000
-# Features whose products are added up in one go: the error of a sum grows with its length.
-FEATURES_AT_ONCE = 512
 
 
 class Exact:
@@ -50,6 +48,8 @@ class Exact:
     name = "exact"
     accepts = ("nonnegative", "simplex", "l1")
     options = ("tol", "gram_budget")
+    # Queries of a block, at most: one product an atom, then each by itself, so that large blocks cost no cache.
+    block_rows = 1024
 
     def __init__(self, problem: Problem, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
         from ancr.solvers._kernels import Form
@@ -74,7 +74,9 @@ class Exact:
         matrix = self._matrix() if self.keeps_matrix else nothing
         # Few atoms leave little to gain from a cheaper product, and without H class terms need products of their own.
         gains = dictionary.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not quadratic.blocks)
-        self._estimate = _Estimate(dictionary, quadratic) if gains and matrix.dtype == np.float64 else None
+        self._estimate = Estimate(dictionary) if gains and matrix.dtype == np.float64 else None
+        # Errors are told for atoms whose norm in H is one.
+        self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
         self.form = Form(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
@@ -113,52 +115,19 @@ class Exact:
 
     def run(self, queries: np.ndarray, whole_b: bool = True) -> _Run:
         """Take a block of queries to the optimum; with ``whole_b``, where H is kept, b is exact for all atoms."""
-        run = _Run(self, queries, estimate=None if whole_b and self.keeps_matrix else self._estimate)
+        exactly = self._estimate is None or (whole_b and self.keeps_matrix)
+        run = _Run(self, queries, estimate=None if exactly else self._estimated)
         run.to_the_end()
         return run
+
+    def _estimated(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        assert self._estimate is not None
+        products, scale, error = self._estimate(vectors)
+        return products, scale, self._unit * error
 
     def solution(self, run: _Run) -> Solution:
         """What a finished run found."""
         return Solution(run.codes(), run.found[:, 2].astype(int), run.finished(), self.problem, run.queries)
-
-
-class _Estimate:
-    """Products of all atoms with double-precision vectors, in single precision: half the price, and a known error.
-
-    The kernel needs b and pulls to the last digit for the atoms that it uses, and for others only to tell that they
-    do not matter. Those in doubt it computes again.
-    """
-
-    def __init__(self, dictionary: Dictionary, quadratic: Quadratic) -> None:
-        atoms = dictionary.atoms
-        self._largest = float(max(atoms.max(), -atoms.min())) or 1.0
-        self._atoms = np.empty(atoms.shape, np.float32)
-        np.divide(atoms, self._largest, out=self._atoms, casting="same_kind")
-        # What adding up a block of features, and all blocks, can lose, for atoms whose norm in H is one.
-        d = atoms.shape[1]
-        additions = min(d, FEATURES_AT_ONCE) + d / FEATURES_AT_ONCE
-        self._unit = (additions + 4) * 2.0**-24 / np.sqrt(quadratic.gram + quadratic.blocks)
-
-    def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Products with unit vectors, by what to multiply them, and the error for an atom of unit norm."""
-        units, lengths = _unit_rows(vectors)
-        units = units.astype(np.float32)
-        # All numbers are finite; some builds of BLAS raise the flag over lanes that they do not use.
-        with np.errstate(invalid="ignore"):
-            products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T
-            for start in range(FEATURES_AT_ONCE, units.shape[1], FEATURES_AT_ONCE):
-                block = slice(start, start + FEATURES_AT_ONCE)
-                products += units[:, block] @ self._atoms[:, block].T
-        return products, lengths * self._largest, lengths * self._unit
-
-
-def _unit_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows at unit length, and their lengths, without squares that overflow."""
-    largest = np.abs(rows).max(axis=1)
-    units = rows / np.where(largest > 0.0, largest, 1.0)[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
-    units /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    return units, largest * lengths
 
 
 def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -190,7 +159,7 @@ class _Run:
         The queries.
     linear : ndarray of shape (n_queries, n_atoms) or None
         b of every query, where it is known; computed otherwise.
-    estimate : _Estimate or None
+    estimate : callable or None
         What to use for b where H is kept, for pulls where it is not.
     """
 
@@ -199,7 +168,7 @@ class _Run:
         solver: Exact,
         queries: np.ndarray,
         linear: np.ndarray | None = None,
-        estimate: _Estimate | None = None,
+        estimate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
     ) -> None:
         from ancr.solvers import _kernels
 

@@ -5,6 +5,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ancr import project_simplex, solve
+from ancr.dictionary import Dictionary
+from ancr.quadratics import QUADRATICS
+from ancr.sets import SETS
+from ancr.solvers import ADMM, Problem, admm_screened
 
 
 def algorithm_1(atoms, query, alpha, rho, iterations, constraint):
@@ -32,6 +36,47 @@ def test_iterates_are_the_papers(problem, constraint, code, iterations):
         c, z = algorithm_1(atoms, query, iterations=iterations, **settings)
         np.testing.assert_allclose(found, c if code == "c" else z, atol=1e-14 * condition + 1e-10)
     assert (solution.n_iter == iterations).all()
+
+
+@pytest.fixture
+def always_screened(monkeypatch):
+    """Estimates in single precision whatever the number of atoms."""
+    monkeypatch.setattr(admm_screened, "ENOUGH_ATOMS", 0)
+    monkeypatch.setattr(admm_screened, "MANY", 1.0)
+
+
+@pytest.mark.parametrize("code", ["c", "z"])
+@pytest.mark.parametrize("iterations", [1, 2, 7])
+def test_screened_iterates_are_the_papers(problem, code, iterations, always_screened):
+    test_iterates_are_the_papers(problem, "simplex", code, iterations)
+
+
+@pytest.mark.parametrize("code", ["c", "z"])
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
+def test_screened_iterates_at_any_scale(code, scale, always_screened):
+    # Multiplying atoms, queries and √ρ, √λ by one number changes no code.
+    rng = np.random.default_rng(5)
+    atoms, queries = rng.standard_normal((300, 40)), rng.standard_normal((30, 40))
+    queries[0], atoms[3:6], queries[1] = 0.0, atoms[2], atoms[2]
+    settings = {"solver": "admm", "max_iter": 6, "code": code}
+    plain = solve(atoms, queries, alpha=1e-3, rho=0.05, history=True, **settings)  # which is never screened
+    scaled = solve(scale * atoms, scale * queries, alpha=1e-3 * scale**2, rho=0.05 * scale**2, **settings)
+    difference = plain.codes - scaled.codes
+    assert abs(difference).max() < 1e-11
+
+
+def test_screening_is_given_up_where_too_much_is_in_doubt(monkeypatch):
+    # Such a ridge spreads a code over all atoms.
+    monkeypatch.setattr(admm_screened, "ENOUGH_ATOMS", 0)
+    rng = np.random.default_rng(6)
+    atoms, queries = np.abs(rng.standard_normal((200, 30))), np.abs(rng.standard_normal((9, 30)))
+    problem = Problem(Dictionary.build(atoms), QUADRATICS["ridge"](100.0, 0.0, 1), SETS["simplex"])
+    solver = ADMM(problem, rho=1.0, max_iter=4, code="c")
+    assert solver._screened._estimate is not None
+    found = solver.solve(queries).sorted_codes
+    assert solver._screened._estimate is None
+    expected = [algorithm_1(problem.dictionary.atoms, y, 100.0, 1.0, 4, "simplex")[0] for y in queries]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from ancr import solve
-from ancr.solvers import Problem, _kernels, exact
+from ancr.solvers import Problem, _kernels, estimate, exact
 from ancr.solvers.exact import Exact
 from tests.oracle import best_objective, objective
 
@@ -117,7 +117,7 @@ def estimate_whatever_the_size():
     """Problems of other test files are too small for it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "ENOUGH_ATOMS", 0)
-        patch.setattr(exact, "FEATURES_AT_ONCE", 16)
+        patch.setattr(estimate, "FEATURES_AT_ONCE", 16)
         yield
 
 
