@@ -328,51 +328,63 @@ def class_forms(codes, gram_blocks, starts, bounds, out):
 
 
 @njit(**_LEAF)
-def nearest_class(targets, codes, forms, atoms, bounds, rounding, out):
+def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, rounding, reach, out):
     """``out[row]`` is the class of least ‖t − X_i c_i‖, the first of equals; classes without atoms do not count.
 
-    ``forms`` holds ‖X_i c_i‖² of every class, good to ``rounding``·‖c‖². No residual is below |‖t‖ − ‖X_i c_i‖|, which
-    rules out nearly all classes. Those that are left are computed as they are defined.
+    Entries of ``codes`` may be off by ``error``; then ``atoms·vectors + rest`` has them exactly. ``forms`` holds
+    ‖X_i c_i‖² of the codes given, good to ``rounding``·‖c‖², and ``reach``·error bounds what the error adds to it.
+    No residual is below |‖t‖ − ‖X_i c_i‖|, which rules out nearly all classes. Those that are left are computed as they
+    are defined.
     """
     n_classes = bounds.size - 1
-    least, misfit = np.empty(n_classes), np.empty(targets.shape[1])
+    least, part = np.empty(n_classes), np.empty(np.diff(bounds).max())
+    misfit = np.empty(targets.shape[1])
     for row in range(targets.shape[0]):
-        target, code = targets[row], codes[row]
+        target, code, exact = targets[row], codes[row], error[row] == 0.0
         square, slack = 0.0, 0.0
         for k in range(target.size):
             square += target[k] * target[k]
         for j in range(code.size):
             slack += code[j] * code[j]
-        length, slack = np.sqrt(square), np.sqrt(rounding * slack)  # a root is off by no more than the error's root
+        # A root is off by no more than the error's root.
+        length, slack = np.sqrt(square), np.sqrt(rounding * slack) + reach * error[row]
         for k in range(n_classes):
             least[k] = max(abs(length - np.sqrt(max(forms[row, k], 0.0))) - slack, 0.0) ** 2
         for k in range(n_classes):
             if bounds[k + 1] == bounds[k]:
                 least[k] = np.inf
-        favourite = np.argmin(least)
-        smallest = _misfit(target, code, atoms, bounds[favourite], bounds[favourite + 1], misfit)
-        best = favourite
-        for k in range(n_classes):
-            if k != favourite and least[k] <= smallest:
-                value = _misfit(target, code, atoms, bounds[k], bounds[k + 1], misfit)
+        favourite = best = np.argmin(least)
+        smallest = np.inf
+        for turn in range(n_classes):
+            k = favourite if turn == 0 else turn - (turn <= favourite)
+            if least[k] <= smallest and bounds[k + 1] > bounds[k]:
+                first, last = bounds[k], bounds[k + 1]
+                for j in range(first, last):
+                    part[j - first] = code[j] if exact else rest[row, j] + _dot(atoms[j], vectors[row])
+                value = _misfit(target, part, atoms[first:last], misfit)
                 if value < smallest or (value == smallest and k < best):
                     smallest, best = value, k
         out[row] = best
 
 
 @njit(**_LEAF)
-def _misfit(target, code, atoms, first, last, misfit):
-    """‖t − X_i c_i‖² of the class that owns the atoms ``first:last``."""
+def _dot(left, right):
+    total = 0.0
+    for k in range(left.size):
+        total += left[k] * right[k]
+    return total
+
+
+@njit(**_LEAF)
+def _misfit(target, code, atoms, misfit):
+    """‖t − Xc‖² over a few atoms."""
     for k in range(misfit.size):
         misfit[k] = target[k]
-    for j in range(first, last):
+    for j in range(len(atoms)):
         weight, atom = code[j], atoms[j]
         for k in range(misfit.size):
             misfit[k] -= weight * atom[k]
-    total = 0.0
-    for k in range(misfit.size):
-        total += misfit[k] * misfit[k]
-    return total
+    return _dot(misfit, misfit)
 
 
 @njit(**_LEAF)

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ancr._arrays import leaves, namespace, to_numpy
 from ancr._parallel import read_only
+from ancr.solvers.two_parts import TwoParts
 
 
 def residual_decision(dictionary, queries, codes, linear=None):
@@ -75,12 +76,15 @@ def class_squares(dictionary, targets, codes, linear=None):
 def classes_can_be_skipped(dictionary, codes):
     """Whether `nearest_class` serves these codes and costs less than all class residuals."""
     small = (np.diff(dictionary.bounds) ** 2).sum() < dictionary.n_atoms * dictionary.n_features
-    return small and isinstance(codes, np.ndarray)
+    return small and isinstance(codes, (np.ndarray, TwoParts))
 
 
 def nearest_class(dictionary, queries, codes):
-    """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question."""
-    return leaves(codes).nearest_class(dictionary, queries, codes)
+    """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question.
+
+    Codes in `TwoParts` are not made whole: an estimate of them is enough to tell.
+    """
+    return leaves(queries).nearest_class(dictionary, queries, codes)
 
 
 def _squares(dictionary, targets, codes, linear=None):

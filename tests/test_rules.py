@@ -6,6 +6,8 @@ from scipy import sparse
 
 from ancr.dictionary import Dictionary
 from ancr.rules import RULES, class_residuals, classes_can_be_skipped, nearest_class
+from ancr.solvers.estimate import Estimate
+from ancr.solvers.two_parts import TwoParts
 
 
 def written_out(dictionary, queries, codes, rule):
@@ -86,6 +88,29 @@ def test_nearest_class_is_that_of_the_least_residual(kind, dtype, scale):
     picked = np.take_along_axis(expected, winners[:, None], axis=1)[:, 0]
     np.testing.assert_allclose(picked, expected.min(axis=1), rtol=1e-12 if dtype is np.float64 else 1e-5)
     assert (winners[:9] == np.flatnonzero(sizes)[0]).all()
+
+
+@pytest.mark.parametrize("kind", ["small", "large", "some empty"])
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 0.3, 1e5])
+@pytest.mark.parametrize("estimated", [True, False])
+def test_nearest_class_of_codes_in_two_parts(kind, scale, estimated):
+    rng, sizes = np.random.default_rng(4), sizes_of_classes(kind)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    # Two classes with all but the same atoms: only exact residuals tell them apart.
+    atoms = rng.standard_normal((len(labels), 70))
+    atoms[labels == labels[-1]] = atoms[labels == labels[0]].mean(axis=0) + 1e-9 * rng.standard_normal(70)
+    dictionary = Dictionary.build(atoms, labels, classes=np.arange(len(sizes)))
+    queries, vectors = rng.standard_normal((2, 83, 70))
+    rest = 0.1 * rng.standard_normal((83, len(labels))) * (rng.random((83, len(labels))) < 0.2)
+    codes = TwoParts(dictionary, Estimate(dictionary) if estimated else None, scale * vectors, rest)
+    assert classes_can_be_skipped(dictionary, codes)
+    np.testing.assert_allclose(codes.whole(), scale * vectors @ dictionary.atoms.T + rest, atol=1e-12 * scale)
+    rough, error = codes.roughly()
+    assert (np.abs(rough - codes.whole()) <= error[:, None] + 1e-12 * scale).all()
+    expected = written_out(dictionary, queries, codes.whole(), "res")
+    expected[:, np.equal(sizes, 0)] = np.inf
+    picked = np.take_along_axis(expected, nearest_class(dictionary, queries, codes)[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(picked, expected.min(axis=1), rtol=1e-12)
 
 
 def test_nearest_class_where_long_codes_cancel():

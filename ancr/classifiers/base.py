@@ -197,11 +197,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             values[:, like(np.flatnonzero(empty), values)] = -float("inf")
         return values
 
-    def _winners(self, queries, codes):
+    def _winners(self, queries, solution):
         """Number of the class with the largest decision value."""
-        if self._chosen_rule == "res" and classes_can_be_skipped(self.dictionary_, codes):
-            return nearest_class(self.dictionary_, queries, codes)
-        return namespace(queries).argmax(self._decide_among_present(queries, codes), axis=1)
+        if self._chosen_rule == "res" and classes_can_be_skipped(self.dictionary_, solution.held):
+            return nearest_class(self.dictionary_, queries, solution.held)
+        return namespace(queries).argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
 
     def _decisions(self, method, X):
         def decide(queries, solution):
@@ -222,11 +222,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries,)
             Of the library and on the device of X; strings are NumPy's.
         """
-
-        def winners(queries, solution):
-            return self._winners(queries, solution.sorted_codes)
-
-        return self._labels(concat(self._map_solutions("predict", X, winners)))
+        return self._labels(concat(self._map_solutions("predict", X, self._winners)))
 
     def _labels(self, winners):
         labels = namespace(self.classes_).take(self.classes_, like(winners, self.classes_), axis=0)
@@ -343,7 +339,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            labels = to_numpy(self._labels(self._winners(queries, solution.sorted_codes)))
+            labels = to_numpy(self._labels(self._winners(queries, solution)))
             return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
 
         return [explanation for part in self._map_solutions("explain", X, block) for explanation in part]

@@ -19,6 +19,7 @@ Xᵀv is Xz, and z is sparse.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -89,9 +90,9 @@ class ADMM:
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
         if self._screened is not None and not history:
-            found = self._screened.codes(queries, self.max_iter, self.code)
-            rows, untested = np.arange(len(queries)), np.zeros(len(queries), bool)
-            return self._solution(queries, [_Part(rows, found, untested, self.max_iter)], None)
+            held = self._screened.codes(queries, self.max_iter, self.code)
+            n_iter, untested = np.full(len(queries), self.max_iter), np.zeros(len(queries), bool)
+            return Solution(self._stored(held), n_iter, untested, self.problem, queries)
         dictionary, on_simplex = self.problem.dictionary, self.problem.constraint.name == "simplex"
         xp, admm_step = dictionary.xp, dictionary.leaves.admm_step
         parts: list[_Part] = []
@@ -141,9 +142,12 @@ class ADMM:
             back = np.argsort(np.concatenate([part.rows for part in parts]))
             n_iter, place = n_iter[back], like(back, queries)
             codes, converged = (namespace(queries).take(a, place, axis=0) for a in (codes, converged))
-        stored = sparse.csr_array(codes) if self.code == "z" and not is_foreign(codes) else codes
         history = None if history is None else like(history, queries)
-        return Solution(stored, like(n_iter, queries), converged, self.problem, queries, history)
+        return Solution(self._stored(codes), like(n_iter, queries), converged, self.problem, queries, history)
+
+    def _stored(self, codes: Any) -> Any:
+        """NumPy's z as CSR."""
+        return sparse.csr_array(codes) if self.code == "z" and not is_foreign(codes) else codes
 
     def _iterate(self, codes: Array, shifted: Array, threshold: Array) -> Array:
         """The iterate asked for: c, or z with its sum made exact."""

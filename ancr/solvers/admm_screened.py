@@ -19,6 +19,7 @@ import numpy as np
 from ancr._parallel import read_only
 from ancr.dictionary import Dictionary
 from ancr.solvers.estimate import Estimate
+from ancr.solvers.two_parts import TwoParts
 
 if TYPE_CHECKING:
     from ancr.solvers.admm import ThroughFeatures
@@ -41,12 +42,12 @@ class Screened:
     """
 
     def __init__(self, dictionary: Dictionary, c_step: ThroughFeatures) -> None:
-        self._c_step, self._longest = c_step, dictionary.longest
+        self._c_step, self._dictionary = c_step, dictionary
         gains = dictionary.dtype == np.float64 and dictionary.n_atoms >= ENOUGH_ATOMS
         self._estimate = Estimate(dictionary) if gains else None
 
-    def codes(self, queries: np.ndarray, n_iter: int, code: str) -> np.ndarray:
-        """c or z, dense, after ``n_iter`` iterations."""
+    def codes(self, queries: np.ndarray, n_iter: int, code: str) -> np.ndarray | TwoParts:
+        """c or z, after ``n_iter`` iterations."""
         from ancr import _kernels
 
         step, atoms, rho, push = self._c_step, self._c_step.atoms, self._c_step.rho, self._c_step.push
@@ -72,13 +73,12 @@ class Screened:
                 self._estimate = None
         if code == "z":
             return rest / rest.sum(axis=1, keepdims=True)
-        codes = (right @ step.inverse - (push / 2.0) * vector) @ atoms.T
-        codes += rest
-        return codes
+        vectors = right @ step.inverse - (push / 2.0) * vector
+        return TwoParts(self._dictionary, self._estimate, vectors, rest)
 
     def _products(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """XᵀV, by what to multiply it, and its error."""
         if (estimate := self._estimate) is None:
             return vector @ self._c_step.atoms.T, np.ones(len(vector)), np.zeros(len(vector))
         products, scale, error = estimate(vector)
-        return products, scale, self._longest * error
+        return products, scale, self._dictionary.longest * error

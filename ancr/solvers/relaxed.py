@@ -127,7 +127,7 @@ class RelaxedSolution(Solution):
 
     def _objective(self, block: slice) -> np.ndarray:
         inner = self.inner
-        part = replace(inner, sorted_codes=inner.sorted_codes[block], queries=inner.queries[block])
+        part = replace(inner, held=inner.sorted_codes[block], queries=inner.queries[block])
         codes = near_the_set(part)
         value = self.problem.quadratic.objective(self.problem.dictionary, self.queries[block], codes)
         codes[_entries(part.sorted_codes)] -= part.sorted_codes.data

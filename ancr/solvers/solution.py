@@ -14,6 +14,7 @@ from ancr._arrays import concat, is_foreign, namespace
 from ancr.dictionary import Dictionary
 from ancr.quadratics import Quadratic
 from ancr.sets import Free
+from ancr.solvers.two_parts import TwoParts
 
 # An array of any library that follows the array API standard.
 Array = Any
@@ -59,8 +60,8 @@ class Solution:
 
     Attributes
     ----------
-    sorted_codes : array or CSR array of shape (n_queries, n_atoms)
-        One code a row, columns as the dictionary sorts its atoms; `codes` has them in the order given.
+    held : array, CSR array or TwoParts
+        The codes as the solver left them; `sorted_codes` has them whole.
     n_iter : array of shape (n_queries,)
         Iterations spent on each query.
     converged : array of bool of shape (n_queries,)
@@ -70,12 +71,17 @@ class Solution:
         Objective after each iteration, where it was asked for. A query that stopped keeps its last value.
     """
 
-    sorted_codes: Any
+    held: Any
     n_iter: Array
     converged: Array
     problem: Problem
     queries: Array
     history: Array | None = None
+
+    @cached_property
+    def sorted_codes(self) -> Any:
+        """One code a row, columns as the dictionary sorts its atoms; `codes` has them in the order given."""
+        return self.held.whole() if isinstance(self.held, TwoParts) else self.held
 
     @cached_property
     def codes(self) -> Any:
@@ -143,6 +149,8 @@ def _join(values: Sequence[Any]) -> Any:
     first = values[0]
     if isinstance(first, Solution):
         return concatenate(values)
+    if isinstance(first, TwoParts):
+        return concat([value.whole() for value in values])
     if sparse.issparse(first):
         return sparse.vstack(values)
     return concat(values) if getattr(first, "ndim", 0) else first

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr import project_simplex, solve
+from ancr import ANCRClassifier, project_simplex, solve
 from ancr.dictionary import Dictionary
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS
@@ -77,6 +77,22 @@ def test_screening_is_given_up_where_too_much_is_in_doubt(monkeypatch):
     assert solver._screened._estimate is None
     expected = [algorithm_1(problem.dictionary.atoms, y, 100.0, 1.0, 4, "simplex")[0] for y in queries]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_screened_labels_are_those_of_the_codes(always_screened):
+    rng = np.random.default_rng(7)
+    X, y = rng.standard_normal((400, 30)), np.repeat(np.arange(80), 5)
+    Q = X[::3] + 0.8 * rng.standard_normal((134, 30))
+    clf = ANCRClassifier(solver="admm", rho=0.01, max_iter=5, code="c").fit(X, y)
+    codes = clf.codes(Q)
+    assert isinstance(codes, np.ndarray)
+    Q = Q / np.linalg.norm(Q, axis=1, keepdims=True)
+    members = [y == k for k in range(80)]
+    pairs = list(zip(Q, codes, strict=True))
+    residuals = [[np.linalg.norm(q - c[own] @ clf.dictionary_.atoms[own]) for own in members] for q, c in pairs]
+    np.testing.assert_allclose(clf.residuals(Q), residuals, atol=1e-12)
+    np.testing.assert_array_equal(clf.predict(Q), np.argmin(residuals, axis=1))
+    np.testing.assert_array_equal([e.label for e in clf.explain(Q)], clf.predict(Q))
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
