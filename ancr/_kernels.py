@@ -21,17 +21,19 @@ def simplex_threshold(point, radius, guess):
     Any ``guess`` will do for the first set; one near θ saves steps.
     """
     count, threshold = _raised(point, radius, guess)
-    if count == 0:  # no entry of the projection exceeds the radius
+    last, higher = point.size + 1, threshold
+    if count > 0:
+        count, higher = _raised(point, radius, threshold)
+    if count == 0:  # the guess was above all entries, or so far below that its bound rounds to more than they are
         largest = point[0]
         for j in range(point.size):
             largest = max(largest, point[j])
-        threshold = largest - radius
-    last = point.size + 1
-    while True:
+        threshold = largest - radius  # no entry of the projection exceeds the radius
         count, higher = _raised(point, radius, threshold)
-        if count >= last or count == 0:
-            return threshold
+    while 0 < count < last:
         last, threshold = count, higher
+        count, higher = _raised(point, radius, threshold)
+    return threshold
 
 
 @njit(**_LEAF)
@@ -119,12 +121,12 @@ def sparse_image(shifted, threshold, atoms, out):
 
 @njit(**_LEAF)
 def follow(target, answer, image, shifted_image, vector, stay, diagonal, shift):
-    """After a c-step with answer u = v/μ: Xs ← Xs + Xc − Xz, where Xc = diagonal·t − shift·u, and V ← stay·V + u."""
+    """After a c-step: Xs ← Xs + Xc − Xz, where Xc = diagonal·(t − shift·v), and V ← stay·V + diagonal·v."""
     for row in range(target.shape[0]):
-        t, u, xz, xs, v = target[row], answer[row], image[row], shifted_image[row], vector[row]
+        t, v, xz, xs, total = target[row], answer[row], image[row], shifted_image[row], vector[row]
         for k in range(t.size):
-            xs[k] += diagonal * t[k] - shift * u[k] - xz[k]
-            v[k] = stay * v[k] + u[k]
+            xs[k] += diagonal * (t[k] - shift * v[k]) - xz[k]
+            total[k] = stay * total[k] + diagonal * v[k]
 
 
 @njit(**_LEAF)
@@ -154,7 +156,7 @@ def screened_step(
         else:
             for i in range(count):
                 few[i] = s[support[i]]
-        full = -(-count // 32) * 32
+        full = max(-(-count // 32), 1) * 32
         few[count:full] = -np.inf
         threshold[row] = simplex_threshold(few[:full], 1.0, guess)
         for j in range(n):
@@ -223,26 +225,27 @@ def _image(atoms, support, weight, count, out):
             out[k] += w4 * a4[k] + w5 * a5[k] + w6 * a6[k] + w7 * a7[k]
 
 
-@njit(**_LEAF)
-def unit_rows(rows, units, lengths):
+@njit(**{**_LEAF, "fastmath": _FAST - {"arcp"}})  # the reciprocal of a subnormal number is infinite
+def to_unit_length(rows, units, lengths):
     """Rows at unit length in ``units``, zero for those that are zero, and their lengths, whatever their scale."""
     for row in range(rows.shape[0]):
-        source, square = rows[row], 0.0
+        source, unit, square, scale = rows[row], units[row], 0.0, 1.0
         for k in range(source.size):
             square += source[k] * source[k]
-        scale = 1.0
-        if not 1e-280 < square < 1e280:  # squares may overflow or vanish
-            scale = 0.0
+        if 1e-280 < square < 1e280:
+            factor = 1.0 / np.sqrt(square)
+            for k in range(source.size):
+                unit[k] = factor * source[k]
+        else:  # squares overflow, vanish, or are zero
+            scale, square = 0.0, 0.0
             for k in range(source.size):
                 scale = max(scale, abs(source[k]))
-            scale, square = scale if scale > 0.0 else 1.0, 0.0
+            scale = scale if scale > 0.0 else 1.0
             for k in range(source.size):
                 square += (source[k] / scale) ** 2
-        length = np.sqrt(square)
-        factor = 1.0 / length if length > 0.0 else 0.0
-        for k in range(source.size):
-            units[row, k] = factor * (source[k] / scale)
-        lengths[row] = scale * length
+            for k in range(source.size):
+                unit[k] = source[k] / scale / max(np.sqrt(square), 1.0)
+        lengths[row] = scale * np.sqrt(square)
 
 
 @njit(**_LEAF)
@@ -328,13 +331,14 @@ def class_forms(codes, gram_blocks, starts, bounds, out):
 
 
 @njit(**_LEAF)
-def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, rounding, reach, out):
-    """``out[row]`` is the class of least ‖t − X_i c_i‖, the first of equals; classes without atoms do not count.
+def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, rounding, reach, tie, out):
+    """``out[row]`` is the class of least ‖t − X_i c_i‖, or −1 where ``tie`` separates it from another.
 
     Entries of ``codes`` may be off by ``error``; then ``atoms·vectors + rest`` has them exactly. ``forms`` holds
     ‖X_i c_i‖² of the codes given, good to ``rounding``·‖c‖², and ``reach``·error bounds what the error adds to it.
+
     No residual is below |‖t‖ − ‖X_i c_i‖|, which rules out nearly all classes. Those that are left are computed as they
-    are defined.
+    are defined. Classes without atoms do not count.
     """
     n_classes = bounds.size - 1
     least, part = np.empty(n_classes), np.empty(np.diff(bounds).max())
@@ -343,9 +347,9 @@ def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, ro
         target, code, exact = targets[row], codes[row], error[row] == 0.0
         square, slack = 0.0, 0.0
         for k in range(target.size):
-            square += target[k] * target[k]
+            square += float(target[k]) ** 2
         for j in range(code.size):
-            slack += code[j] * code[j]
+            slack += float(code[j]) ** 2
         # A root is off by no more than the error's root.
         length, slack = np.sqrt(square), np.sqrt(rounding * slack) + reach * error[row]
         for k in range(n_classes):
@@ -353,18 +357,22 @@ def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, ro
         for k in range(n_classes):
             if bounds[k + 1] == bounds[k]:
                 least[k] = np.inf
-        favourite = best = np.argmin(least)
-        smallest = np.inf
+        favourite, best, smallest, close, span = np.argmin(least), -1, np.inf, False, 0.0
         for turn in range(n_classes):
             k = favourite if turn == 0 else turn - (turn <= favourite)
-            if least[k] <= smallest and bounds[k + 1] > bounds[k]:
+            margin = tie * (square + max(span, forms[row, k]))
+            if least[k] < np.inf and least[k] <= smallest + margin:
                 first, last = bounds[k], bounds[k + 1]
                 for j in range(first, last):
                     part[j - first] = code[j] if exact else rest[row, j] + _dot(atoms[j], vectors[row])
                 value = _misfit(target, part, atoms[first:last], misfit)
-                if value < smallest or (value == smallest and k < best):
-                    smallest, best = value, k
-        out[row] = best
+                if abs(value - smallest) <= margin:
+                    close = True
+                elif value < smallest:
+                    close = False
+                if value < smallest:
+                    smallest, best, span = value, k, forms[row, k]
+        out[row] = -1 if close else best
 
 
 @njit(**_LEAF)

@@ -1,6 +1,7 @@
 """The leaves for arrays of any other library, in the operations of the array API standard.
 
-Same names as `ancr._leaves_numpy`. Everything runs on all rows at once, which is what an accelerator wants.
+Same names as `ancr._leaves_numpy`, but for `nearest_class`. Everything runs on all rows at once, which is what an
+accelerator wants.
 """
 
 from functools import partial

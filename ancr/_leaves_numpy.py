@@ -95,17 +95,17 @@ def class_forms(dictionary, codes):
 
 
 def nearest_class(dictionary, targets, codes):
-    """Number of the class with the least ‖t − X_i c_i‖, for every target t; codes may be `TwoParts`."""
+    """Number of the class with the least ‖t − X_i c_i‖, −1 where two are as near; codes may be `TwoParts`."""
     from ancr import _kernels
 
     if isinstance(codes, np.ndarray):
         parts = codes, np.zeros(len(codes)), targets, codes
     else:
         parts = *codes.roughly(), codes.vectors, codes.rest
-    largest, longest = float(np.diff(dictionary.bounds).max()), dictionary.longest
-    # What a class's Gram and the sum over it can lose, relative to ‖c‖².
-    rounding = np.finfo(targets.dtype).eps * largest * (largest + dictionary.n_features) * longest**2
+    largest, longest, kind = float(np.diff(dictionary.bounds).max()), dictionary.longest, np.finfo(targets.dtype)
+    # What a class's Gram and the sum over it can lose, relative to ‖c‖², and what vanishes in them.
+    rounding = kind.eps * largest * (largest + dictionary.n_features) * longest**2 + kind.smallest_normal * largest**2
     arrays = (targets, *parts, class_forms(dictionary, parts[0]), dictionary.atoms, dictionary.bounds)
     winners = np.empty(len(targets), np.intp)
-    _kernels.nearest_class(*map(read_only, arrays), rounding, largest * longest, winners)
+    _kernels.nearest_class(*map(read_only, arrays), rounding, largest * longest, 100 * kind.eps, winners)
     return winners

@@ -123,13 +123,16 @@ def _share_out(work, blocks, n_threads):
     results, waiting = [None] * len(blocks), deque(enumerate(blocks))
 
     def take_turns():
-        try:
-            while waiting:
+        while True:
+            try:
                 place, block = waiting.popleft()
+            except IndexError:
+                return
+            try:
                 results[place] = work(block)
-        except BaseException:  # an error or Ctrl-C: the blocks that have not begun are dropped
-            waiting.clear()
-            raise
+            except BaseException:  # an error or Ctrl-C: the blocks that have not begun are dropped
+                waiting.clear()
+                raise
 
     helpers = min(n_threads, len(blocks)) - 1
     if not helpers:

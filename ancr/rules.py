@@ -82,7 +82,8 @@ def classes_can_be_skipped(dictionary, codes):
 def nearest_class(dictionary, queries, codes):
     """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question.
 
-    Codes in `TwoParts` are not made whole: an estimate of them is enough to tell.
+    Codes in `TwoParts` are not made whole: an estimate of them is enough to tell. Where two classes are as near, up to
+    rounding, the number is −1.
     """
     return leaves(queries).nearest_class(dictionary, queries, codes)
 

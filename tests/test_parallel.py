@@ -1,6 +1,8 @@
 """Threads: callers of all kinds get the same answer, and the BLAS limit is theirs again afterwards."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -57,15 +59,20 @@ def test_blocks_cover_the_rows_in_order_and_errors_pass_through():
     assert blas_threads() == before
 
 
+@pytest.mark.skipif(thread_count() < 2, reason="needs two threads")
 def test_after_an_error_no_further_block_begins():
-    begun = []
+    begun, failed = [], Event()
 
-    def fail_at_first(block):
-        begun.append(block)
-        raise KeyboardInterrupt
+    def work(block):
+        begun.append(block.start)
+        if block.start == 0:
+            failed.set()
+            raise KeyboardInterrupt
+        failed.wait(10)
+        time.sleep(0.05)  # long enough for the error to be noticed
 
     with pytest.raises(KeyboardInterrupt):
-        map_blocks(fail_at_first, 1000, block_rows=10)
+        map_blocks(work, 1000, block_rows=10)
     assert len(begun) <= thread_count()
 
 

@@ -199,8 +199,14 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _winners(self, queries, solution):
         """Number of the class with the largest decision value."""
-        if self._chosen_rule == "res" and classes_can_be_skipped(self.dictionary_, solution.held):
-            return nearest_class(self.dictionary_, queries, solution.held)
+        if self._chosen_rule != "res" or not classes_can_be_skipped(self.dictionary_, solution.held):
+            return self._winners_by_value(queries, solution)
+        winners = nearest_class(self.dictionary_, queries, solution.held)
+        if (tied := winners < 0).any():  # a label must not contradict the decision values
+            winners[tied] = self._winners_by_value(queries, solution)[tied]
+        return winners
+
+    def _winners_by_value(self, queries, solution):
         return namespace(queries).argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
 
     def _decisions(self, method, X):

@@ -237,5 +237,5 @@ def solve(
     problem = Problem(dictionary, weights, SETS[constraint], finite(relaxation))
     options = {"rho": rho, "max_iter": max_iter, "tol": tol, "code": code}
     prepared = make_solver(solver, problem, **options)
-    parts = solve_blocks(prepared, queries, lambda rows, solution: solution, history=history)
+    parts = solve_blocks(prepared, queries, lambda rows, solution: solution.settled(), history=history)
     return concatenate(parts)

@@ -222,8 +222,7 @@ class ThroughFeatures:
         self.target = quadratic.target * self.shift
         xp, psd_inverse = problem.dictionary.xp, problem.dictionary.leaves.psd_inverse
         side = add_to_diagonal(xp.asarray(problem.dictionary.scatter, copy=True), self.shift)
-        inverse = self.diagonal * psd_inverse(side, self.shift)
-        self.inverse = xp.astype(inverse, self.atoms.dtype, copy=False)
+        self.inverse = xp.astype(psd_inverse(side, self.shift), self.atoms.dtype, copy=False)
 
     def begin(self, queries: Array) -> list[Array]:
         """The queries, weighted, and Xs = 0: what the c-step needs to know of each query."""
@@ -233,10 +232,11 @@ class ThroughFeatures:
         """Xᵀv/μ, after bringing Xs up to date."""
         queries, shifted_image = own
         if now is None:
-            answer = queries @ self.inverse
-            own[1] = self.diagonal * queries - self.shift * answer
+            v = queries @ self.inverse
+            own[1] = self.diagonal * (queries - self.shift * v)
         else:
             image = leaves(self.atoms).image_of_positive(*now, self.atoms)
-            answer = (queries - self.rho * (image - 0.5 * shifted_image)) @ self.inverse
-            own[1] += self.diagonal * queries - self.shift * answer - image
-        return answer @ self.atoms.T
+            v = (queries - self.rho * (image - 0.5 * shifted_image)) @ self.inverse
+            own[1] += self.diagonal * (queries - self.shift * v) - image
+        v *= self.diagonal
+        return v @ self.atoms.T

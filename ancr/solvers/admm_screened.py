@@ -51,7 +51,7 @@ class Screened:
         from ancr import _kernels
 
         step, atoms, rho, push = self._c_step, self._c_step.atoms, self._c_step.rho, self._c_step.push
-        stay = 1.0 - push / 2.0
+        estimate, stay = self._estimate, 1.0 - push / 2.0
         target = step.target * queries
         image, shifted_image, vector = np.zeros((3, *queries.shape), queries.dtype)
         rest = np.zeros((len(queries), len(atoms)), queries.dtype)
@@ -61,24 +61,24 @@ class Screened:
         # c asks for one more c-step after the last z-step.
         last = n_iter if code == "z" else n_iter - 1
         for iteration in range(1, last + 1):
-            answer = right @ step.inverse
-            _kernels.follow(target, answer, image, shifted_image, vector, stay, step.diagonal, step.shift)
+            v = right @ step.inverse
+            _kernels.follow(target, v, image, shifted_image, vector, stay, step.diagonal, step.shift)
             weights = (stay, push - 1.0) if iteration < last else at_the_end[code]
-            products, scale, error = self._products(vector)
+            products, scale, error = self._products(estimate, vector)
             doubts = _kernels.screened_step(
                 products, scale, error, read_only(atoms), vector, rest, *weights, threshold, rho, target,
                 shifted_image, image, right,
             )  # fmt: skip
             if doubts > MANY * rest.size:
-                self._estimate = None
+                estimate = None
         if code == "z":
             return rest / rest.sum(axis=1, keepdims=True)
-        vectors = right @ step.inverse - (push / 2.0) * vector
-        return TwoParts(self._dictionary, self._estimate, vectors, rest)
+        vectors = step.diagonal * (right @ step.inverse) - (push / 2.0) * vector
+        return TwoParts(self._dictionary, estimate, vectors, rest)
 
-    def _products(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _products(self, estimate: Estimate | None, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """XᵀV, by what to multiply it, and its error."""
-        if (estimate := self._estimate) is None:
+        if estimate is None:
             return vector @ self._c_step.atoms.T, np.ones(len(vector)), np.zeros(len(vector))
         products, scale, error = estimate(vector)
         return products, scale, self._dictionary.longest * error

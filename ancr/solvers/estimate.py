@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ancr._parallel import read_only
 from ancr.dictionary import Dictionary
 
 # Features whose products are added up in one go: the error of a sum grows with its length.
@@ -32,10 +33,10 @@ class Estimate:
 
     def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Products with unit vectors, by what to multiply them, and the error for an atom of unit norm."""
-        from ancr._kernels import unit_rows
+        from ancr._kernels import to_unit_length
 
         units, lengths = np.empty(vectors.shape, np.float32), np.empty(len(vectors))
-        unit_rows(vectors, units, lengths)
+        to_unit_length(read_only(vectors), units, lengths)
         # All numbers are finite; some builds of BLAS raise the flag over lanes that they do not use.
         with np.errstate(invalid="ignore"):
             products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T

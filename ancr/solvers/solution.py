@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +83,10 @@ class Solution:
         """One code a row, columns as the dictionary sorts its atoms; `codes` has them in the order given."""
         return self.held.whole() if isinstance(self.held, TwoParts) else self.held
 
+    def settled(self) -> Solution:
+        """The same with whole codes, for who keeps it."""
+        return replace(self, held=self.sorted_codes) if isinstance(self.held, TwoParts) else self
+
     @cached_property
     def codes(self) -> Any:
         """One code a row, columns in the order of the atoms given; CSR where NumPy's are sparse."""
@@ -139,7 +143,8 @@ def concatenate(parts: Sequence[Solution]) -> Solution:
     first = parts[0]
     if len(parts) == 1:
         return first
-    joined = {field.name: _join([getattr(part, field.name) for part in parts]) for field in fields(first)}
+    joined = {field.name: _join([getattr(part, field.name) for part in parts]) for field in fields(first)[1:]}
+    joined["held"] = _join([part.sorted_codes for part in parts])
     if first.history is not None:
         joined["history"] = _join_histories([part.history for part in parts])
     return type(first)(**joined)
@@ -149,8 +154,6 @@ def _join(values: Sequence[Any]) -> Any:
     first = values[0]
     if isinstance(first, Solution):
         return concatenate(values)
-    if isinstance(first, TwoParts):
-        return concat([value.whole() for value in values])
     if sparse.issparse(first):
         return sparse.vstack(values)
     return concat(values) if getattr(first, "ndim", 0) else first

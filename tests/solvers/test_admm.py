@@ -52,17 +52,43 @@ def test_screened_iterates_are_the_papers(problem, code, iterations, always_scre
 
 
 @pytest.mark.parametrize("code", ["c", "z"])
-@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
-def test_screened_iterates_at_any_scale(code, scale, always_screened):
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("d", 1e-90), ("d", 1e-3), ("d", 1e3), ("d", 1e80), ("f", 1e-12), ("f", 1e11)]
+)
+def test_iterates_at_any_scale(code, constraint, dtype, scale, always_screened):
     # Multiplying atoms, queries and √ρ, √λ by one number changes no code.
     rng = np.random.default_rng(5)
     atoms, queries = rng.standard_normal((300, 40)), rng.standard_normal((30, 40))
     queries[0], atoms[3:6], queries[1] = 0.0, atoms[2], atoms[2]
-    settings = {"solver": "admm", "max_iter": 6, "code": code}
+    settings = {"solver": "admm", "max_iter": 6, "code": code, "constraint": constraint}
     plain = solve(atoms, queries, alpha=1e-3, rho=0.05, history=True, **settings)  # which is never screened
-    scaled = solve(scale * atoms, scale * queries, alpha=1e-3 * scale**2, rho=0.05 * scale**2, **settings)
-    difference = plain.codes - scaled.codes
-    assert abs(difference).max() < 1e-11
+    scaled = ((scale * rows).astype(dtype) for rows in (atoms, queries))
+    found = solve(*scaled, alpha=1e-3 * scale**2, rho=0.05 * scale**2, **settings)
+    assert abs(plain.codes - found.codes).max() < (1e-11 if dtype == "d" else 1e-4)
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_screening_looks_twice_where_single_precision_is_blind(length, always_screened):
+    # All atoms are in a subspace, and most of V is not: that part takes its digits from the estimate, by which many an
+    # entry is on the wrong side of the threshold.
+    rng = np.random.default_rng(8)
+    inside, outside = np.split(np.linalg.qr(rng.standard_normal((60, 60)))[0], [20])
+    atoms = length * rng.standard_normal((300, 20)) @ inside
+    queries = length * (rng.standard_normal((200, 20)) @ inside + 10 * rng.standard_normal((200, 40)) @ outside)
+    settings = {"solver": "admm", "max_iter": 4, "alpha": 1e-3 * length**2, "rho": 1e-3 * length**2}
+    for code in ("c", "z"):
+        plain, found = (solve(atoms, queries, code=code, history=history, **settings) for history in (True, False))
+        assert abs(plain.codes - found.codes).max() < 1e-8
+
+
+def test_a_query_too_short_for_its_reciprocal(always_screened):
+    rng = np.random.default_rng(9)
+    atoms, query = np.abs(rng.standard_normal((1200, 30))), np.abs(rng.standard_normal((1, 30)))
+    for options in ({"solver": "admm", "max_iter": 5, "rho": 0.1}, {"solver": "exact"}):
+        codes = solve(atoms, 1e-310 * query, alpha=1e-2, **options).codes.toarray()
+        np.testing.assert_allclose(codes.sum(), 1.0)
+        np.testing.assert_allclose(codes, solve(atoms, 0.0 * query, alpha=1e-2, **options).codes.toarray(), atol=1e-10)
 
 
 def test_screening_is_given_up_where_too_much_is_in_doubt(monkeypatch):
@@ -73,8 +99,10 @@ def test_screening_is_given_up_where_too_much_is_in_doubt(monkeypatch):
     problem = Problem(Dictionary.build(atoms), QUADRATICS["ridge"](100.0, 0.0, 1), SETS["simplex"])
     solver = ADMM(problem, rho=1.0, max_iter=4, code="c")
     assert solver._screened._estimate is not None
-    found = solver.solve(queries).sorted_codes
-    assert solver._screened._estimate is None
+    solution = solver.solve(queries)
+    assert solution.held.estimate is None
+    assert solver._screened._estimate is not None  # for the next block
+    found = solution.sorted_codes
     expected = [algorithm_1(problem.dictionary.atoms, y, 100.0, 1.0, 4, "simplex")[0] for y in queries]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
