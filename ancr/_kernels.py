@@ -20,20 +20,21 @@ def simplex_threshold(point, radius, guess):
 
     Any ``guess`` will do for the first set; one near θ saves steps.
     """
-    count, threshold = _raised(point, radius, guess)
-    last, higher = point.size + 1, threshold
-    if count > 0:
+    threshold, last, guessed, safe = guess, point.size + 1, True, False
+    while True:
         count, higher = _raised(point, radius, threshold)
-    if count == 0:  # the guess was above all entries, or so far below that its bound rounds to more than they are
-        largest = point[0]
-        for j in range(point.size):
-            largest = max(largest, point[j])
-        threshold = largest - radius  # no entry of the projection exceeds the radius
-        count, higher = _raised(point, radius, threshold)
-    while 0 < count < last:
-        last, threshold = count, higher
-        count, higher = _raised(point, radius, threshold)
-    return threshold
+        if count == 0 and not safe:
+            # The guess is above all entries, or so far below that its bound rounds to more than they are.
+            largest = point[0]
+            for j in range(point.size):
+                largest = max(largest, point[j])
+            threshold, guessed, safe = largest - radius, False, True  # no entry of the projection exceeds the radius
+        elif guessed:
+            threshold, guessed = higher, False
+        elif count >= last or count == 0:
+            return threshold
+        else:
+            last, threshold = count, higher
 
 
 @njit(**_LEAF)

@@ -141,6 +141,8 @@ def solve_blocks(
         unmet.append(int(namespace(queries).count_nonzero(~solution.converged)))
         return then(rows, solution)
 
+    if isinstance(solver, Exact):
+        solver.warm_up(queries)
     # A solver holds about five such rows at once.
     dictionary = solver.problem.dictionary
     row_bytes = 5 * dictionary.n_atoms * dictionary.itemsize

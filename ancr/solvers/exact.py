@@ -113,6 +113,17 @@ class Exact:
         solution = self.solution(self.run(queries, whole_b=False))
         return replace(solution, history=solution.objective[None]) if history else solution
 
+    def warm_up(self, queries: np.ndarray) -> None:
+        """Compile in the calling thread what is not compiled yet, on one query.
+
+        All threads would wait for it anyway, and in a thread with a memory of its own it takes a fifth longer.
+        """
+        from ancr.solvers import _kernels
+
+        kernel = _kernels.solve_with_matrix if self.keeps_matrix else _kernels.advance_without_matrix
+        if not kernel.signatures:
+            self.solve(queries[:1])
+
     def run(self, queries: np.ndarray, whole_b: bool = True) -> _Run:
         """Take a block of queries to the optimum; with ``whole_b``, where H is kept, b is exact for all atoms."""
         exactly = self._estimate is None or (whole_b and self.keeps_matrix)
