@@ -77,7 +77,7 @@ def main():
     faces = Eigenfaces(300).fit(ar.data[ar.train_indices]).transform(ar.data)
     job = faces[ar.train_indices], ar.target[ar.train_indices], faces[ar.test_indices]
     for dtype in ("float64", "float32"):
-        compare("AR-300", dtype, *job, 3, {"transcription": 1, "ancr, batched": 12})
+        compare("AR-300", dtype, *job, 3, {"transcription": 1, "ancr, batched": 24})
     usps = load_usps()
     train, _ = per_class_split(usps.target, 300, seed=0, pool=usps.train_indices)
     job = usps.data[train], usps.target[train], usps.data[usps.test_indices]
