@@ -332,8 +332,8 @@ def class_forms(codes, gram_blocks, starts, bounds, out):
 
 
 @njit(**_LEAF)
-def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, rounding, reach, tie, out):
-    """``out[row]`` is the class of least ‖t − X_i c_i‖, or −1 where ``tie`` separates it from another.
+def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, rounding, reach, tie, most, out):
+    """``out[row]`` is the class of least ‖t − X_i c_i‖, −1 if ``tie`` separates it from another, or ``most`` do not do.
 
     Entries of ``codes`` may be off by ``error``; then ``atoms·vectors + rest`` has them exactly. ``forms`` holds
     ‖X_i c_i‖² of the codes given, good to ``rounding``·‖c‖², and ``reach``·error bounds what the error adds to it.
@@ -359,10 +359,15 @@ def nearest_class(targets, codes, error, vectors, rest, forms, atoms, bounds, ro
             if bounds[k + 1] == bounds[k]:
                 least[k] = np.inf
         favourite, best, smallest, close, span = np.argmin(least), -1, np.inf, False, 0.0
+        looked_at = 0
         for turn in range(n_classes):
             k = favourite if turn == 0 else turn - (turn <= favourite)
             margin = tie * (square + max(span, forms[row, k]))
             if least[k] < np.inf and least[k] <= smallest + margin:
+                looked_at += 1
+                if looked_at > most:
+                    close = True
+                    break
                 first, last = bounds[k], bounds[k + 1]
                 for j in range(first, last):
                     part[j - first] = code[j] if exact else rest[row, j] + _dot(atoms[j], vectors[row])

@@ -94,8 +94,8 @@ def class_forms(dictionary, codes):
     return forms
 
 
-def nearest_class(dictionary, targets, codes):
-    """Number of the class with the least ‖t − X_i c_i‖, −1 where two are as near; codes may be `TwoParts`."""
+def nearest_class(dictionary, targets, codes, most):
+    """Number of the class with the least ‖t − X_i c_i‖, −1 where `ancr.rules` says; codes may be `TwoParts`."""
     from ancr import _kernels
 
     if isinstance(codes, np.ndarray):
@@ -107,5 +107,5 @@ def nearest_class(dictionary, targets, codes):
     rounding = kind.eps * largest * (largest + dictionary.n_features) * longest**2 + kind.smallest_normal * largest**2
     arrays = (targets, *parts, class_forms(dictionary, parts[0]), dictionary.atoms, dictionary.bounds)
     winners = np.empty(len(targets), np.intp)
-    _kernels.nearest_class(*map(read_only, arrays), rounding, largest * longest, 100 * kind.eps, winners)
+    _kernels.nearest_class(*map(read_only, arrays), rounding, largest * longest, 100 * kind.eps, most, winners)
     return winners

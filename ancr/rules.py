@@ -18,6 +18,9 @@ from ancr._arrays import leaves, namespace, to_numpy
 from ancr._parallel import read_only
 from ancr.solvers.two_parts import TwoParts
 
+# With fewer classes even one of them, by itself, costs too much.
+MANY_CLASSES = 64
+
 
 def residual_decision(dictionary, queries, codes, linear=None):
     """−‖y − X_i c_i‖."""
@@ -76,16 +79,17 @@ def class_squares(dictionary, targets, codes, linear=None):
 def classes_can_be_skipped(dictionary, codes):
     """Whether `nearest_class` serves these codes and costs less than all class residuals."""
     small = (np.diff(dictionary.bounds) ** 2).sum() < dictionary.n_atoms * dictionary.n_features
-    return small and isinstance(codes, (np.ndarray, TwoParts))
+    return small and dictionary.n_classes >= MANY_CLASSES and isinstance(codes, (np.ndarray, TwoParts))
 
 
-def nearest_class(dictionary, queries, codes):
+def nearest_class(dictionary, queries, codes, most=None):
     """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question.
 
     Codes in `TwoParts` are not made whole: an estimate of them is enough to tell. Where two classes are as near, up to
-    rounding, the number is −1.
+    rounding, or more than ``most`` (one in 32, and one) cannot be ruled out, the number is −1.
     """
-    return leaves(queries).nearest_class(dictionary, queries, codes)
+    most = 1 + dictionary.n_classes // 32 if most is None else most
+    return leaves(queries).nearest_class(dictionary, queries, codes, most)
 
 
 def _squares(dictionary, targets, codes, linear=None):

@@ -82,8 +82,7 @@ def test_nearest_class_is_that_of_the_least_residual(kind, dtype, scale):
     codes = (scale * rng.standard_normal((83, len(labels)))).astype(dtype)
     codes[:9] = 0.0  # all residuals are equal
     queries[9:20] = 0.0
-    assert classes_can_be_skipped(dictionary, codes)
-    winners = nearest_class(dictionary, queries, codes)
+    winners = nearest_class(dictionary, queries, codes, most=9)
     expected = written_out(dictionary, queries.astype(float), codes.astype(float), "res")
     expected[:, np.equal(sizes, 0)] = np.inf
     tied = winners < 0
@@ -94,11 +93,21 @@ def test_nearest_class_is_that_of_the_least_residual(kind, dtype, scale):
     np.testing.assert_array_equal(winners[~tied], np.argmin(expected[~tied], axis=1))
 
 
+def test_classes_that_cannot_be_ruled_out_are_left_to_the_others():
+    rng = np.random.default_rng(7)
+    dictionary = Dictionary.build(rng.standard_normal((320, 60)), np.arange(320) % 80)
+    # Codes so small that no bound tells classes apart.
+    queries, codes = rng.standard_normal((30, 60)), 1e-3 * rng.standard_normal((30, 320))
+    assert (nearest_class(dictionary, queries, codes) == -1).all()
+    assert (nearest_class(dictionary, queries, codes, most=80) >= 0).all()
+
+
 def test_no_label_contradicts_the_decision_values():
     # Two classes of the same samples: which is nearer is a matter of rounding.
     rng = np.random.default_rng(5)
-    X, y = np.repeat(rng.standard_normal((40, 60)), 2, axis=0), np.arange(80) % 20
+    X, y = np.repeat(rng.standard_normal((160, 60)), 2, axis=0), np.arange(320) % 80
     y[1::2] = y[::2] + 1
+    assert classes_can_be_skipped(Dictionary.build(X, y), np.zeros((1, 320)))
     Q = rng.standard_normal((900, 60))
     for clf in (CRCClassifier(rule="res"), ACRClassifier(), ANCRClassifier(solver="admm", max_iter=5, code="c")):
         values = clf.fit(X, y).decision_function(Q)
@@ -118,13 +127,12 @@ def test_nearest_class_of_codes_in_two_parts(kind, scale, length, estimated):
     queries, vectors = length * queries, scale / length * vectors
     rest = 0.1 * rng.standard_normal((83, len(labels))) * (rng.random((83, len(labels))) < 0.2)
     codes = TwoParts(dictionary, Estimate(dictionary) if estimated else None, vectors, rest)
-    assert classes_can_be_skipped(dictionary, codes)
     np.testing.assert_allclose(codes.whole(), vectors @ dictionary.atoms.T + rest, atol=1e-12 * scale)
     rough, error = codes.roughly()
     assert (np.abs(rough - codes.whole()) <= error[:, None] + 1e-12 * scale).all()
     expected = written_out(dictionary, queries, codes.whole(), "res")
     expected[:, np.equal(sizes, 0)] = np.inf
-    winners = nearest_class(dictionary, queries, codes)
+    winners = nearest_class(dictionary, queries, codes, most=9)
     clear = winners >= 0
     assert clear.all() or scale == 0.0  # where several classes may have no code
     np.testing.assert_array_equal(winners[clear], np.argmin(expected[clear], axis=1))
@@ -146,7 +154,7 @@ def test_only_exact_codes_tell_twins_apart(length):
     exact = codes.whole().astype(np.longdouble)
     parts = np.einsum("qkj,kjd->qkd", exact.reshape(400, 4, 4), atoms.reshape(4, 4, 50).astype(np.longdouble))
     squares = ((queries[:, None] - parts) ** 2).sum(axis=2)
-    winners = nearest_class(dictionary, queries, codes)
+    winners = nearest_class(dictionary, queries, codes, most=9)
     assert (winners >= 0).mean() > 0.8
     assert {0, 1} <= set(winners.tolist())
     np.testing.assert_array_equal(winners[winners >= 0], np.argmin(squares, axis=1)[winners >= 0])
@@ -161,7 +169,7 @@ def test_nearest_class_where_long_codes_cancel():
     codes = np.stack([weights, -weights], axis=2).reshape(200, 12)
     queries = rng.standard_normal((200, 30))
     expected = written_out(dictionary, queries, codes, "res")
-    winners = nearest_class(dictionary, queries, codes)
+    winners = nearest_class(dictionary, queries, codes, most=9)
     picked = np.take_along_axis(expected, winners[:, None], axis=1)[:, 0]
     np.testing.assert_allclose(picked[winners >= 0], expected.min(axis=1)[winners >= 0], rtol=1e-6)
     assert (winners >= 0).any()
