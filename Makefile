@@ -9,14 +9,14 @@ help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make test        set up and run the tests"
 	@echo "make test-all    the tests that need torch or a browser as well"
-	@echo "make lint        ruff and mypy;   make format   rewrite with ruff"
+	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
 	@echo "make bench       every benchmark;  make clean   forget the environment"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ancr needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-# A stamp an install level: an unchanged pyproject.toml makes the second call quick.
+# One stamp per install level: an unchanged pyproject.toml makes the second call quick.
 $(VENV)/.core: pyproject.toml | $(BIN)/python
 	$(PIP) install -e .
 	@touch $@
@@ -54,6 +54,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 types: $(VENV)/.test
 	$(BIN)/mypy

@@ -1,14 +1,12 @@
 """Representation-based classification behind scikit-learn's API.
 
-A query is written as a combination of all training samples at once and goes to the class whose own samples
-represent it best. Every method is a choice on four axes: quadratic, set, solver and rule.
+A query is written as a combination of all training samples at once and is assigned to the class whose own samples
+represent it best. Every method is a choice on five axes: space, quadratic, set, solver and rule.
 """
-
-from importlib import import_module
 
 __version__ = "0.1.0"
 
-# name -> module that defines it. Resolved on first use, so that `import ancr` costs next to nothing.
+# name -> module that defines it. Resolved on first use, so that `import ancr` is almost free.
 _HOMES = {
     "ACRClassifier": "ancr.classifiers",
     "ANCRClassifier": "ancr.classifiers",
@@ -35,9 +33,11 @@ __all__ = [*_HOMES, "__version__"]
 def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module 'ancr' has no attribute {name!r}")
+    from importlib import import_module
+
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *_HOMES})
+    return sorted(__all__)

@@ -1,15 +1,33 @@
-"""The dictionary: what ``fit`` builds and every later step reads."""
+"""The dictionary: what ``fit`` builds and every later step reads.
 
-from dataclasses import dataclass
+It alone knows where samples live. Quadratics, rules, solvers and the certificate ask it for inner products; only a
+solver that declares ``on_coordinates`` reads ``atoms``.
+"""
+
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ancr._arrays import check_rows, is_foreign, is_single, leaves, like, namespace, to_numpy
-from ancr._parallel import read_only
+from ancr.backends.arrays import (
+    check_rows,
+    in_double,
+    is_foreign,
+    is_single,
+    like,
+    namespace,
+    read_only,
+    row_squares,
+    to_numpy,
+    unit_rows,
+)
+from ancr.gram import Growth, gram_of, scatter_of
 
 _FLOATS = (np.float64, np.float32)
+# Average number of samples per class from which one matrix product per class is quicker than a loop.
+_LARGE_CLASS = 8
 
 
 @dataclass(frozen=True)
@@ -17,8 +35,9 @@ class Dictionary:
     """Atoms, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
 
     Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
-    slice and never a copy; ``order`` leads back to the order given by the user. What has an entry for every feature
-    or every pair of atoms is of the library and on the device of the samples given; positions are NumPy's.
+    slice and never a copy; ``order`` leads back to the order given by the user. Arrays
+    with an entry per feature or per pair of atoms have the library and device of the samples given; positions are
+    NumPy arrays.
 
     Attributes
     ----------
@@ -27,7 +46,7 @@ class Dictionary:
     order : ndarray of shape (n_atoms,)
         ``atoms[i]`` is the user's sample ``order[i]``.
     classes : array of shape (n_classes,)
-        Sorted labels, of the library of the labels given.
+        Sorted labels, in the array library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
     """
@@ -50,9 +69,9 @@ class Dictionary:
         normalize : bool, default=True
             Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
         classes : array-like or None
-            Labels that must have a block, be it an empty one, and among which all labels must be.
+            Classes that get a block even if it is empty; they must include every label in ``labels``.
         dtype : dtype or sequence of dtypes
-            Where it is one dtype, the one of the atoms.
+            A single dtype is the dtype of the atoms.
         name : str, default="X"
             What error messages call the samples.
 
@@ -73,19 +92,19 @@ class Dictionary:
         order = np.argsort(codes, kind="stable")
         atoms = namespace(samples).take(samples, like(order, samples), axis=0)
         if normalize:
-            atoms = leaves(atoms).unit_rows(atoms, copy=False)
+            atoms = unit_rows(atoms, copy=False)
         return cls(atoms, order, like(found, given), _bounds(codes[order], len(found)))
 
     def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
-        """The dictionary of these atoms and more, as `build` would make it of all samples together.
+        """The dictionary of these atoms and more samples, as `build` would make it from all samples together.
 
-        Matrices that this one holds are carried over: when the larger one is asked for them, only what involves a
-        new atom is computed.
+        Matrices that this dictionary holds are carried over: when the larger one needs them, it computes only the
+        products that involve new atoms.
 
         Parameters
         ----------
         samples, labels, normalize, classes, name
-            As for `build`; samples take the dtype of these atoms, labels may bring new classes.
+            As for `build`; samples take the dtype of these atoms, and labels may contain new classes.
 
         Returns
         -------
@@ -107,7 +126,7 @@ class Dictionary:
         return extended
 
     def _grow(self, old, new):
-        """What a larger dictionary can build on: the matrices held here, or those this one has yet to build on."""
+        """What a larger dictionary can extend: the matrices held here, or those that this one has not extended yet."""
         held = {name: vars(self)[name] for name in ("gram", "scatter", "spread") if name in vars(self)}
         if held:
             return Growth({**held, "mean": self.mean} if "spread" in held else held, old, new)
@@ -116,11 +135,11 @@ class Dictionary:
         return None
 
     def settle(self):
-        """Let go of what `extend` carried over and nobody asked for."""
+        """Discard matrices that `extend` carried over and that were not used."""
         vars(self).pop("_growth", None)
 
     def _carried(self, name):
-        """The growth that can extend a matrix of a smaller dictionary, or None."""
+        """The `Growth` that can extend this matrix of a smaller dictionary, or None."""
         growth = vars(self).get("_growth")
         return growth if growth is not None and name in growth.held else None
 
@@ -150,8 +169,17 @@ class Dictionary:
         return is_single(self.dtype)
 
     @property
+    def is_foreign(self):
+        """Whether the atoms are an array of another library than NumPy."""
+        return is_foreign(self.atoms)
+
+    def like(self, values):
+        """Values as an array of the atoms' library, on their device."""
+        return like(values, self.atoms)
+
+    @property
     def itemsize(self):
-        """Bytes of a number."""
+        """Bytes per number."""
         return 4 if self.is_single else 8
 
     @property
@@ -159,69 +187,188 @@ class Dictionary:
         """Namespace of the atoms."""
         return namespace(self.atoms)
 
-    @property
-    def leaves(self):
-        """Numeric leaves for arrays of the atoms' kind."""
-        return leaves(self.atoms)
+    @cached_property
+    def in_double(self):
+        """The same dictionary in double precision; the dictionary itself if it already is."""
+        return self.with_atoms(in_double(self.atoms)) if self.is_single else self
+
+    def with_atoms(self, atoms):
+        """The same classes with other coordinates."""
+        return replace(self, atoms=atoms)
 
     @cached_property
     def blocks(self):
-        """One slice a class, into the sorted atoms."""
+        """One slice per class, into the sorted atoms."""
         return [slice(a, b) for a, b in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)]
 
     @cached_property
     def labels(self):
-        """Class number of every sorted atom."""
+        """Class number of each sorted atom."""
         return np.repeat(np.arange(self.n_classes), np.diff(self.bounds))
 
     @cached_property
     def gram(self):
-        """XᵀX, computed when first asked for and kept."""
+        """XᵀX, computed on first use and cached."""
         growth = self._carried("gram")
-        return growth.extend_gram(self.atoms) if growth else _gram(self.atoms)
+        return growth.extend_gram(self.atoms) if growth else gram_of(self.atoms)
 
     @cached_property
     def scatter(self):
         """XXᵀ in double precision, (n_features, n_features)."""
         growth = self._carried("scatter")
-        return growth.extend_scatter(self.atoms) if growth else _scatter(self.atoms)
+        return growth.extend_scatter(self.atoms) if growth else scatter_of(self.atoms)
+
+    @cached_property
+    def squares(self):
+        """‖x‖² of each atom, in double precision."""
+        if is_foreign(self.atoms):
+            return row_squares(in_double(self.atoms))
+        return np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64)
 
     @cached_property
     def longest(self):
-        """The largest ℓ2 norm of an atom, in double precision; of NumPy's atoms alone."""
-        return float(np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64).max()) ** 0.5
+        """The largest ℓ2 norm of an atom."""
+        return float(self.xp.max(self.squares)) ** 0.5
 
     @cached_property
     def mean(self):
         """x̄, the mean atom, in double precision."""
-        return self.xp.mean(_in_double(self.atoms), axis=0)
+        return self.xp.mean(in_double(self.atoms), axis=0)
 
     @cached_property
     def spread(self):
         """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
         growth = self._carried("spread")
-        return growth.extend_spread(self.atoms) if growth else _scatter(_in_double(self.atoms) - self.mean)
+        return growth.extend_spread(self.atoms) if growth else scatter_of(in_double(self.atoms) - self.mean)
 
     @cached_property
     def block_grams(self):
-        """X_iᵀX_i of every class."""
+        """X_iᵀX_i of each class."""
         return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
 
     @cached_property
     def indicator(self):
-        """1 where an atom (row) is of a class (column), in the atoms' library."""
+        """1 where an atom (row) belongs to a class (column), in the atoms' library."""
         own = np.eye(self.n_classes)[self.labels]
         return self.xp.astype(like(own, self.atoms), self.dtype)
 
     @cached_property
     def flat_block_grams(self):
-        """X_iᵀX_i of every class one after the other in one array, and where each begins; for many small classes."""
-        from ancr._kernels import class_grams
+        """X_iᵀX_i of all classes, one after the other in one array, and where each begins; for many small classes."""
+        from ancr.backends.kernels import class_grams
 
         starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
         flat = np.empty(starts[-1], self.dtype)
         class_grams(*map(read_only, (self.atoms, self.bounds, starts)), flat)
         return flat, starts
+
+    # --- inner products with queries and codes
+
+    def cross(self, queries, scale=1.0):
+        """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms)."""
+        return (queries if scale == 1.0 else scale * queries) @ self.atoms.T
+
+    def residual_cross(self, queries, codes, target=1.0, gram=1.0):
+        """xᵀ(target·y − gram·Xc) for each query y with code c and each atom x; without queries y is zero."""
+        image = gram * self.image(codes)
+        return (-image if queries is None else target * queries - image) @ self.atoms.T
+
+    def class_cross(self, codes):
+        """X_iᵀX_i c_i for each class i, side by side: (n_queries, n_atoms)."""
+        products = [(codes[:, block] @ self.atoms[block, :]) @ self.atoms[block, :].T for block in self.blocks]
+        return self.xp.concat(products, axis=1)
+
+    def image(self, codes):
+        """Xc for each code, a point where queries live."""
+        return codes @ self.atoms
+
+    def misfits(self, queries, codes, scale=1.0):
+        """‖scale·y − Xc‖² for each query."""
+        return row_squares(scale * queries - self.image(codes))
+
+    def class_misfits(self, targets, codes, linear=None):
+        """‖t − X_i c_i‖² for each target t and class i, in the cheapest way: (n_queries, n_classes).
+
+        ``linear`` is Xᵀt of each target, if the caller has it already.
+        """
+        if sparse.issparse(codes):
+            return self._misfits_of_sparse(targets, codes)
+        # Writing, reading and squaring the d-vector X_i c_i of a class was measured to cost 4 products per entry.
+        spared = 4 * self.n_classes * self.n_features + (0 if linear is None else self.n_atoms * self.n_features)
+        if (np.diff(self.bounds) ** 2).sum() < spared:
+            return self._misfits_through_grams(targets, codes, linear)
+        squares = [self._misfits_of_class(k, targets, codes) for k in range(self.n_classes)]
+        return self.xp.stack(squares, axis=1)
+
+    def _misfits_of_sparse(self, targets, codes):
+        from ancr.backends.kernels import sparse_class_squares
+
+        squares = np.empty((len(targets), self.n_classes), targets.dtype)
+        codes.sort_indices()  # the entries of a class must be contiguous
+        arrays = (codes.indptr, codes.indices, codes.data, targets, self.atoms, self.labels)
+        sparse_class_squares(*map(read_only, arrays), squares)
+        return squares
+
+    def _misfits_of_class(self, k, targets, codes):
+        """‖t − X_k c_k‖² from the d-vector of class k itself."""
+        block = self.blocks[k]
+        return row_squares(targets - codes[:, block] @ self.atoms[block, :])
+
+    def _misfits_through_grams(self, targets, codes, linear):
+        """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
+        xp = self.xp
+        linear = self.cross(targets) if linear is None else linear
+        spread = self.class_forms(codes) + row_squares(targets)[:, None]
+        squares = spread - 2.0 * self.class_dots(codes, linear)
+        # Below this share of the terms added up, too few correct digits are left for a square root.
+        cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
+        for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
+            mask, column = cancelled[:, k], squares[:, k]
+            (rows,) = xp.nonzero(mask)
+            column[mask] = self._misfits_of_class(k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
+            squares[:, k] = column
+        return squares
+
+    # --- sums class by class
+
+    def class_sums(self, values):
+        """Sum over the atoms of each class, of dense or CSR values: (n_queries, n_classes)."""
+        if is_foreign(values):
+            return values @ self.indicator
+        if sparse.issparse(values):
+            rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+            cells, shape = rows * self.n_classes + self.labels[values.indices], (values.shape[0], self.n_classes)
+            return np.bincount(cells, values.data, minlength=shape[0] * shape[1]).reshape(shape).astype(values.dtype)
+        # np.add.reduceat cannot sum an empty range, and a class that is known only by name has no atoms.
+        return np.stack([values[:, block].sum(axis=1) for block in self.blocks], axis=1)
+
+    def class_dots(self, left, right):
+        """left_iᵀright_i for each class i of dense values."""
+        if is_foreign(left):
+            return self.class_sums(left * right)
+        from ancr.backends import kernels
+
+        dots = np.empty((len(left), self.n_classes), left.dtype)
+        kernels.class_dots(*map(read_only, (left, right, self.bounds)), dots)
+        return dots
+
+    def class_norms(self, codes):
+        """‖c_i‖² for each class i of dense or CSR codes."""
+        return self.class_sums(codes.multiply(codes)) if sparse.issparse(codes) else self.class_dots(codes, codes)
+
+    def class_forms(self, codes):
+        """c_iᵀ(X_iᵀX_i)c_i for each class i: by matrix products, or for many small classes by a kernel."""
+        if is_foreign(codes) or self.n_atoms >= _LARGE_CLASS * self.n_classes:
+            pairs = zip(self.blocks, self.block_grams, strict=True)
+            images = self.xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
+            return self.class_dots(codes, images)
+        from ancr.backends import kernels
+
+        forms = np.empty((len(codes), self.n_classes), codes.dtype)
+        kernels.class_forms(*map(read_only, (codes, *self.flat_block_grams, self.bounds)), forms)
+        return forms
+
+    # --- order
 
     def in_given_order(self, codes):
         """Codes over the sorted atoms, dense or CSR, with their columns in the user's order."""
@@ -239,68 +386,8 @@ class Dictionary:
         return position
 
 
-@dataclass(frozen=True)
-class Growth:
-    """What a dictionary took over from a smaller one.
-
-    Attributes
-    ----------
-    held : dict of str to ndarray
-        Matrices of the smaller one, by the names they have there, and with a spread the mean it is about.
-    old, new : ndarray of int
-        Atoms of the larger, by position: those of the smaller, in their order there, and the others.
-    """
-
-    held: dict
-    old: np.ndarray
-    new: np.ndarray
-
-    def extend_gram(self, atoms):
-        """The larger dictionary's Gram: the old entries moved to their places, products for the new rows alone."""
-        gram, new = np.empty((len(atoms), len(atoms)), atoms.dtype), atoms[self.new]
-        gram[np.ix_(self.old, self.old)] = self.held["gram"]
-        gram[np.ix_(self.new, self.new)] = _gram(new)
-        between = new @ atoms[self.old].T
-        gram[np.ix_(self.new, self.old)] = between
-        gram[np.ix_(self.old, self.new)] = between.T
-        return gram
-
-    def extend_scatter(self, atoms):
-        """The scatter of the old atoms plus that of the new ones."""
-        return self.held["scatter"] + _scatter(atoms[self.new])
-
-    def extend_spread(self, atoms):
-        """Scatters about two means, joined without a difference that could cancel (Chan, Golub and LeVeque, 1983)."""
-        new = atoms[self.new].astype(np.float64, copy=False)
-        mean, weight = new.mean(axis=0), len(self.old) * len(new) / len(atoms)
-        apart = mean - self.held["mean"]
-        return self.held["spread"] + _scatter(new - mean) + weight * np.outer(apart, apart)
-
-
-def _gram(atoms):
-    if is_foreign(atoms):
-        return atoms @ atoms.T
-    gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
-    # By blocks of rows, half of them by symmetry: one call for 16,000 atoms crashes some builds of BLAS.
-    for start in range(0, len(atoms), 2048):
-        rows, before = slice(start, start + 2048), slice(0, start)
-        np.matmul(atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
-        gram[before, rows] = gram[rows, before].T
-    return gram
-
-
-def _scatter(rows):
-    rows = _in_double(rows)
-    return rows.T @ rows
-
-
-def _in_double(rows):
-    xp = namespace(rows)
-    return xp.astype(rows, xp.float64, copy=False)
-
-
 def _among(classes, found, codes):
-    """Class numbers of labels ``found[codes]`` in a list of classes that must hold them all."""
+    """The classes, and the position among them of each label ``found[codes]``; every label must be listed."""
     if kind_of_labels(classes) != kind_of_labels(found) or not np.isin(found, classes).all():
         raise ValueError(f"classes must list every label of y, got classes={classes} for labels {found}")
     return classes, np.searchsorted(classes, found)[codes]
@@ -311,5 +398,5 @@ def _bounds(sorted_codes, n_classes):
 
 
 def kind_of_labels(classes):
-    """What can be sorted together: numbers, strings or whatever objects there are."""
+    """Kind of the labels: numbers, strings or objects. Only labels of the same kind can be sorted together."""
     return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind

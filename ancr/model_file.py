@@ -1,12 +1,10 @@
 """Trained models on disk: an ``.npz`` of plain arrays with a JSON header. Loading runs no code from the file.
 
-A model is its training samples and the settings of its classifier; fitting is one factorisation, which is done again
-when the model is loaded. ``docs/model-format.md`` describes every entry.
+A model consists of its training samples and the settings of its classifier; fitting is one factorisation, which is
+repeated when the model is loaded. ``docs/model-format.md`` describes every entry.
 """
 
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,40 +12,41 @@ from pathlib import Path
 import numpy as np
 
 import ancr
+from ancr.atomic import atomic_path
 
 FORMAT = "ancr-model"
-# A newer minor version may add entries that an older reader can ignore; a newer major one must be refused.
+# A newer minor version may add entries, which an older reader ignores; a newer major version is refused.
 VERSION = (1, 0)
 _ARRAYS = ("samples", "labels", "names")
 _SETTINGS = ("method", "params", "features", "standardize")
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or a model that this release must not read."""
+    """A file that is not a model, or a model that this release cannot read."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """Training samples, settings, and how samples become vectors.
+    """Training samples, settings, and the features that turn samples into vectors.
 
     Attributes
     ----------
     method : str
         Name of a classifier of the package without ``Classifier``, such as ``"ANCR"``.
     params : dict
-        Its parameters that differ from their defaults.
+        Its parameters that were set.
     samples : ndarray of shape (n_samples, n_features)
-        Training vectors as given, before scaling.
+        Training vectors before scaling.
     labels : ndarray of str
         Their classes.
     names : ndarray of str
-        What to call them in explanations.
+        Their names in explanations.
     features : str
-        ``"table"``, ``"pixels"`` or a network's name.
+        ``"table"``, ``"pixels"`` or the name of a network.
     columns : tuple of str
-        Columns of the table.
+        Names of the table's columns.
     standardize : bool
-        Whether columns are brought to zero mean and unit variance first.
+        Whether each column is scaled to zero mean and unit variance first.
     """
 
     method: str
@@ -61,7 +60,7 @@ class Model:
     version: tuple = field(default=VERSION)
 
     def build(self):
-        """The fitted pipeline: scaling, where wanted, and the classifier."""
+        """The fitted pipeline: scaling, if requested, and the classifier."""
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
@@ -69,8 +68,7 @@ class Model:
         return make_pipeline(*steps, make_classifier(self.method, self.params)).fit(self.samples, self.labels)
 
     def save(self, path):
-        """Write the model, whole or not at all."""
-        path = Path(path)
+        """Write the model."""
         header = {
             "format": FORMAT,
             "version": list(self.version),
@@ -79,14 +77,12 @@ class Model:
             **{name: getattr(self, name) for name in _SETTINGS},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as draft:
-            np.savez(draft, header=np.array(json.dumps(header)), **arrays)
-        os.chmod(draft.name, 0o644)
-        os.replace(draft.name, path)
+        with atomic_path(path) as draft, draft.open("wb") as file:
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
     @classmethod
     def load(cls, path):
-        """Read a model, and refuse what is none or comes from a newer major version."""
+        """Read a model; other files and newer major versions are errors."""
         header, arrays = _read(Path(path))
         major, minor = header["version"]
         if major > VERSION[0]:
@@ -100,7 +96,7 @@ class Model:
             columns=tuple(header["columns"]),
             version=(major, minor),
         )
-        make_classifier(model.method, model.params)  # a name or setting that does not exist is told here
+        make_classifier(model.method, model.params)  # raises if a name or setting does not exist
         return model
 
 
@@ -114,20 +110,20 @@ def _read(path):
                 raise KeyError("header")
             return header, {name: content[name] for name in _ARRAYS}
     except (ValueError, KeyError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{path} is no ancr model") from error
+        raise ModelFileError(f"{path} is not an ancr model") from error
 
 
 def method_names():
-    """Methods that can be saved: the package's own, by the names the paper prints."""
+    """Methods that can be saved: those of this package, by the names the paper prints."""
     spelled = {"SACRC": "SA-CRC"}
     classifiers = [name.removesuffix("Classifier") for name in ancr.__all__ if name.endswith("Classifier")]
     return sorted(["ANCR-CV", *(spelled.get(name, name) for name in classifiers if name != "Representation")])
 
 
 def make_classifier(method, params):
-    """An unfitted classifier from its method's name; only classifiers of this package can be named."""
+    """Make an unfitted classifier from the name of its method; only classifiers of this package are allowed."""
     if method not in method_names():
-        raise ModelFileError(f"method {method!r} is unknown; there are {', '.join(method_names())}")
+        raise ModelFileError(f"method {method!r} is unknown; choose from {', '.join(method_names())}")
     kind = ancr.ANCRClassifierCV if method == "ANCR-CV" else getattr(ancr, method.replace("-", "") + "Classifier")
     unknown = sorted(set(params) - set(kind().get_params()))
     if unknown:

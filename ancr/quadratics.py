@@ -1,23 +1,21 @@
-"""The first axis: which quadratic  cᵀHc − 2bᵀc  a code minimises.
+"""The second axis: which quadratic  cᵀHc − 2bᵀc  a code minimises.
 
-Every quadratic of the family is four numbers:
+Every quadratic of the family is given by four numbers:
 
     H = gram·XᵀX + blocks·blockdiag(X_iᵀX_i) + ridge·I,      b = target·Xᵀy,
 
-and one more, the weight of ‖c‖₁, for SRC.
+and, for SRC, a fifth one, the weight of ‖c‖₁. A new quadratic is a function that returns them, passed wherever
+``quadratic`` takes a name.
 """
 
 from dataclasses import dataclass
 
-import numpy as np
-from scipy import sparse
-
-from ancr._arrays import add_to_diagonal, leaves, namespace
+from ancr.backends.arrays import add_to_diagonal, dense, row_squares, row_sums
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """H and b as weights on what the dictionary already holds.
+    """H and b as weights of products that the dictionary provides.
 
     Attributes
     ----------
@@ -26,7 +24,7 @@ class Quadratic:
     gram, blocks, target : float
         Weights of XᵀX, of the class blocks X_iᵀX_i on its diagonal, and of Xᵀy.
     absolute : float
-        Weight of ‖c‖₁ beside the quadratic.
+        Weight of ‖c‖₁, added to the quadratic.
     """
 
     ridge: float = 0.0
@@ -44,103 +42,88 @@ class Quadratic:
         return add_to_diagonal(matrix, self.ridge + shift)
 
     def linear(self, dictionary, queries):
-        """b for every query: (n_queries, n_atoms)."""
-        return (self.target * queries) @ dictionary.atoms.T
+        """b for each query: (n_queries, n_atoms)."""
+        return dictionary.cross(queries, self.target)
 
     def pull(self, dictionary, queries, codes, ridge=True):
-        """b − Hc for every query, minus half the quadratic's gradient: (n_queries, n_atoms).
+        """b − Hc for each query, minus half the quadratic's gradient: (n_queries, n_atoms).
 
-        ``ridge=False`` leaves the ridge out of H, which touches only atoms that a code uses.
+        ``ridge=False`` leaves the ridge out of H; it affects only atoms that a code uses.
         """
-        atoms = dictionary.atoms
-        pull = (self.target * queries - self.gram * (codes @ atoms)) @ atoms.T
+        pull = dictionary.residual_cross(queries, codes, self.target, self.gram)
         if self.blocks:
-            for block in dictionary.blocks:
-                pull[:, block] -= self.blocks * ((codes[:, block] @ atoms[block, :]) @ atoms[block, :].T)
+            pull -= self.blocks * dictionary.class_cross(codes)
         if self.ridge and ridge:
-            pull -= self.ridge * (codes.toarray() if sparse.issparse(codes) else codes)
+            pull -= self.ridge * dense(codes)
         return pull
 
     def diagonal(self, dictionary):
-        """H_jj of every atom."""
-        return (self.gram + self.blocks) * _row_squares(dictionary.atoms) + self.ridge
+        """H_jj of each atom, in double precision."""
+        return (self.gram + self.blocks) * dictionary.squares + self.ridge
 
     def reach(self, dictionary):
-        """The most of ‖y‖² that a code could ever take off the objective, as a factor.
+        """The most by which any code can lower the objective, as a multiple of ‖y‖².
 
-        Completing the squares leaves gram·‖y·target/gram − Xc‖², or without a Gram term one such square a class.
+        Completing the squares leaves gram·‖y·target/gram − Xc‖², or without a Gram term one such square per class.
         """
         if self.gram:
             return self.target**2 / self.gram
         return dictionary.n_classes * self.target**2 / self.blocks
 
     def objective(self, dictionary, queries, codes):
-        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for every query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
+        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
         value = self.excess(dictionary, queries, codes)
         unreachable = 1.0 - self.reach(dictionary)
-        return value + unreachable * _row_squares(queries) if unreachable else value
+        return value + unreachable * row_squares(queries) if unreachable else value
 
     def excess(self, dictionary, queries, codes):
-        """The objective as a sum of squares, which no code brings below zero and where nothing cancels."""
-        value = self.ridge * _row_squares(codes)
+        """The objective as a sum of squares, which is never negative and free of cancellation."""
+        value = self.ridge * row_squares(codes)
         if self.gram:
-            value += self.gram * _row_squares(self.target / self.gram * queries - codes @ dictionary.atoms)
+            value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
         if self.blocks:
-            aim = 0.0 if self.gram else self.target / self.blocks * queries
-            for block in dictionary.blocks:
-                value += self.blocks * _row_squares(aim - codes[:, block] @ dictionary.atoms[block, :])
-        return value + self.absolute * _row_sums(abs(codes)) if self.absolute else value
+            aim = 0.0 if self.gram else self.target / self.blocks
+            value += self.blocks * row_sums(dictionary.class_misfits(aim * queries, codes))
+        return value + self.absolute * row_sums(abs(codes)) if self.absolute else value
 
 
-def _row_squares(rows):
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return leaves(rows).row_dots(rows, rows)
+# One function per choice on the axis. All have the same parameters; each uses what it needs of λ, β and K classes.
 
 
-def _row_sums(rows):
-    if sparse.issparse(rows):
-        return np.asarray(rows.sum(axis=1)).ravel()
-    return namespace(rows).sum(rows, axis=1)
-
-
-# One builder a row of the axis. All are called alike; each takes what it needs of λ, γ and the number of classes K.
-
-
-def ridge(alpha, gamma=0.0, n_classes=1):
+def ridge(alpha, beta=0.0, n_classes=1):
     """‖y − Xc‖² + λ‖c‖²: CRC, ACR, NCR and ANCR."""
     return Quadratic(ridge=alpha)
 
 
-def least_squares(alpha=0.0, gamma=0.0, n_classes=1):
+def least_squares(alpha=0.0, beta=0.0, n_classes=1):
     """‖y − Xc‖²: NRC."""
     return Quadratic()
 
 
-def absolute(alpha, gamma=0.0, n_classes=1):
+def absolute(alpha, beta=0.0, n_classes=1):
     """‖y − Xc‖² + λ‖c‖₁: SRC."""
     return Quadratic(absolute=alpha)
 
 
-def subspace(alpha, gamma=0.0, n_classes=1):
-    """Σ‖y − X_i c_i‖² + λ‖c‖²: NSC, every class by itself."""
+def subspace(alpha, beta=0.0, n_classes=1):
+    """Σ‖y − X_i c_i‖² + λ‖c‖²: NSC, each class by itself."""
     return Quadratic(ridge=alpha, gram=0.0, blocks=1.0)
 
 
-def probabilistic(alpha, gamma, n_classes):
-    """‖y − Xc‖² + λ‖c‖² + γΣ‖Xc − X_i c_i‖²: ProCRC. The sum is (K − 2)‖Xc‖² + Σ‖X_i c_i‖²."""
-    return Quadratic(ridge=alpha, gram=gamma * (n_classes - 2) + 1.0, blocks=gamma)
+def probabilistic(alpha, beta, n_classes):
+    """‖y − Xc‖² + λ‖c‖² + βΣ‖Xc − X_i c_i‖²: ProCRC. The sum is (K − 2)‖Xc‖² + Σ‖X_i c_i‖²."""
+    return Quadratic(ridge=alpha, gram=beta * (n_classes - 2) + 1.0, blocks=beta)
 
 
-def competitive(alpha, gamma, n_classes=1):
-    """‖y − Xc‖² + λ‖c‖² + γΣ‖y − X_i c_i‖²: CCRC."""
-    return Quadratic(ridge=alpha, blocks=gamma, target=1.0 + gamma)
+def competitive(alpha, beta, n_classes=1):
+    """‖y − Xc‖² + λ‖c‖² + βΣ‖y − X_i c_i‖²: CCRC."""
+    return Quadratic(ridge=alpha, blocks=beta, target=1.0 + beta)
 
 
 def relaxed(alpha, relaxation):
-    """‖(1 + w)ŷ − X̂z‖² + w‖z‖², w = 2λ/γ: what a constraint relaxed by γ leaves in the whitened space.
+    """‖(1 + w)ŷ − X̂z‖² + w‖z‖², w = 2λ/γ: what a constraint relaxed by γ becomes in the whitened space.
 
-    Not of the table below, because its atoms and queries are not those given; see `ancr.solvers.relaxed`.
+    Not in the table below, because its atoms and queries are not those given; see `ancr.solvers.relaxed`.
     """
     weight = 2.0 * alpha / relaxation
     return Quadratic(ridge=weight, target=1.0 + weight)
@@ -154,3 +137,8 @@ QUADRATICS = {
     "probabilistic": probabilistic,
     "competitive": competitive,
 }
+
+
+def named_quadratic(quadratic):
+    """The function with this name; a function is returned unchanged."""
+    return QUADRATICS[quadratic] if isinstance(quadratic, str) else quadratic

@@ -1,4 +1,4 @@
-"""The fourth axis: how a code becomes one decision value a class. Larger is better.
+"""The fifth axis: how a code becomes one score per class. Larger is better.
 
 With c_i the entries of c on class i, a class wins by the smallest
 
@@ -8,136 +8,123 @@ With c_i the entries of c on class i, a class wins by the smallest
 
 or by the largest
 
-    label   Σ c_i, the summed entries of the class
+    label   Σ c_i, the sum of the class's entries
+
+A new rule is a subclass of `Rule`, passed as an object wherever ``rule`` takes a name.
 """
 
+from abc import ABC, abstractmethod
+
 import numpy as np
-from scipy import sparse
 
-from ancr._arrays import leaves, namespace, to_numpy
-from ancr._parallel import read_only
-from ancr.solvers.two_parts import TwoParts
-
-# With fewer classes even one of them, by itself, costs too much.
-MANY_CLASSES = 64
+from ancr.axis import AxisObject
+from ancr.backends.arrays import like, namespace
 
 
-def residual_decision(dictionary, queries, codes, linear=None):
-    """−‖y − X_i c_i‖."""
-    return -class_residuals(dictionary, queries, codes, linear)
+class Rule(AxisObject, ABC):
+    """How a code becomes class scores, and the winner among the classes.
+
+    Attributes
+    ----------
+    name : str
+        Name used in messages.
+    learns : bool
+        Whether `prepare` learns from the samples. Such a rule must be prepared again without the samples left out,
+        so cross-validation uses folds for it.
+    """
+
+    name = "a rule"
+    learns = False
+
+    def prepare(self, dictionary):
+        """The rule, ready for a dictionary; most need no preparation."""
+        return self
+
+    @abstractmethod
+    def scores(self, dictionary, queries, codes, linear=None):
+        """One score per class for each query, larger is better: (n_queries, n_classes).
+
+        Parameters
+        ----------
+        dictionary : Dictionary
+            The atoms and their classes.
+        queries : array of shape (n_queries, n_features)
+            The queries y.
+        codes : array or CSR array of shape (n_queries, n_atoms)
+            Their codes c, columns sorted by class.
+        linear : array of shape (n_queries, n_atoms) or None
+            Xᵀy, if the caller has it already.
+        """
+
+    def winner(self, dictionary, queries, codes):
+        """Index of the class with the largest score, for each query."""
+        return dictionary.xp.argmax(self.scores_of_present(dictionary, queries, codes), axis=1)
+
+    def scores_of_present(self, dictionary, queries, codes):
+        """Scores; −∞ for classes that are known by name but have no samples yet."""
+        scores = self.scores(dictionary, queries, codes)
+        empty = np.diff(dictionary.bounds) == 0
+        if empty.any():
+            scores[:, like(np.flatnonzero(empty), scores)] = -float("inf")
+        return scores
 
 
-def regularised_decision(dictionary, queries, codes, linear=None):
+class Residual(Rule):
+    """−‖y − X_i c_i‖: the paper's Algorithm 2."""
+
+    name = "res"
+
+    def scores(self, dictionary, queries, codes, linear=None):
+        """−‖y − X_i c_i‖."""
+        return -class_residuals(dictionary, queries, codes, linear)
+
+
+class RegularisedResidual(Rule):
     """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
-    squares, norms = class_squares(dictionary, queries, codes, linear)
-    return log_ratio(norms, squares)
+
+    name = "reg"
+
+    def scores(self, dictionary, queries, codes, linear=None):
+        """log ‖c_i‖² − log ‖y − X_i c_i‖²."""
+        return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes, linear))
+
+
+class Probabilistic(Rule):
+    """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together (ProCRC)."""
+
+    name = "pro"
+
+    def scores(self, dictionary, queries, codes, linear=None):
+        """−‖Xc − X_i c_i‖²."""
+        return -dictionary.class_misfits(dictionary.image(codes), codes)
+
+
+class LabelScore(Rule):
+    """Σ c_i: the weight that the code gives a class (SA-CRC)."""
+
+    name = "label"
+
+    def scores(self, dictionary, queries, codes, linear=None):
+        """Σ c_i."""
+        return dictionary.class_sums(codes)
+
+
+RULES = {rule.name: rule for rule in (Residual(), RegularisedResidual(), Probabilistic(), LabelScore())}
+
+
+def named_rule(rule):
+    """The rule with this name; a rule is returned unchanged."""
+    return RULES[rule] if isinstance(rule, str) else rule
+
+
+def class_residuals(dictionary, queries, codes, linear=None):
+    """‖y − X_i c_i‖ for each query and class: (n_queries, n_classes)."""
+    return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes, linear))
 
 
 def log_ratio(norms, squares):
     """log(norms / squares), finite where either is zero."""
     xp = namespace(squares)
-    # A code of this size is none, in either precision: how much its class loses by must not depend on that.
+    # A code this small counts as none in either precision: the score of its class must not depend on rounding.
     norms = xp.clip(norms, 1e-14, None)
     return xp.log(norms) - xp.log(xp.clip(squares, float(xp.finfo(squares.dtype).eps) ** 2, None))
-
-
-def probabilistic_decision(dictionary, queries, codes, linear=None):
-    """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together."""
-    return -_squares(dictionary, codes @ dictionary.atoms, codes)
-
-
-def label_decision(dictionary, queries, codes, linear=None):
-    """Σ c_i: the weight that the code gives a class."""
-    codes = codes.toarray() if sparse.issparse(codes) else codes
-    return leaves(codes).class_sums(dictionary, codes)
-
-
-RULES = {
-    "res": residual_decision,
-    "reg": regularised_decision,
-    "pro": probabilistic_decision,
-    "label": label_decision,
-}
-
-
-def class_residuals(dictionary, queries, codes, linear=None):
-    """‖y − X_i c_i‖ for every query and class: (n_queries, n_classes)."""
-    return namespace(queries).sqrt(_squares(dictionary, queries, codes, linear))
-
-
-def class_squares(dictionary, targets, codes, linear=None):
-    """‖t − X_i c_i‖² and ‖c_i‖² for every target t and class i, by the cheapest way.
-
-    ``linear`` is Xᵀt of every target, for a caller who has it.
-    """
-    if sparse.issparse(codes):
-        return _through_support(dictionary, targets, codes)
-    norms = leaves(codes).class_dots(dictionary, codes, codes)
-    return _squares(dictionary, targets, codes, linear), norms
-
-
-def classes_can_be_skipped(dictionary, codes):
-    """Whether `nearest_class` serves these codes and costs less than all class residuals."""
-    small = (np.diff(dictionary.bounds) ** 2).sum() < dictionary.n_atoms * dictionary.n_features
-    return small and dictionary.n_classes >= MANY_CLASSES and isinstance(codes, (np.ndarray, TwoParts))
-
-
-def nearest_class(dictionary, queries, codes, most=None):
-    """Number of the class with the least ‖y − X_i c_i‖, without the residuals of those that are out of the question.
-
-    Codes in `TwoParts` are not made whole: an estimate of them is enough to tell. Where two classes are as near, up to
-    rounding, or more than ``most`` (one in 32, and one) cannot be ruled out, the number is −1.
-    """
-    most = 1 + dictionary.n_classes // 32 if most is None else most
-    return leaves(queries).nearest_class(dictionary, queries, codes, most)
-
-
-def _squares(dictionary, targets, codes, linear=None):
-    """‖t − X_i c_i‖² alone."""
-    if sparse.issparse(codes):
-        return _through_support(dictionary, targets, codes)[0]
-    # The d-vector X_i c_i of every class is written, read and squared: measured, as costly as 4 products an entry.
-    spared = 4 * dictionary.n_classes * dictionary.n_features
-    spared += 0 if linear is None else dictionary.n_atoms * dictionary.n_features
-    if (np.diff(dictionary.bounds) ** 2).sum() < spared:
-        return _through_class_grams(dictionary, targets, codes, linear)
-    return _through_class_vectors(dictionary, targets, codes)
-
-
-def _through_support(dictionary, targets, codes):
-    from ancr._kernels import sparse_class_squares
-
-    squares = np.empty((len(targets), dictionary.n_classes), targets.dtype)
-    norms = np.empty_like(squares)
-    codes.sort_indices()  # a class must come in one run
-    arrays = (codes.indptr, codes.indices, codes.data, targets, dictionary.atoms, dictionary.labels)
-    sparse_class_squares(*map(read_only, arrays), squares, norms)
-    return squares, norms
-
-
-def _misfit_squares(dictionary, k, targets, codes):
-    """‖t − X_k c_k‖² from the d-vector of class k itself."""
-    block = dictionary.blocks[k]
-    misfit = targets - codes[:, block] @ dictionary.atoms[block, :]
-    return leaves(misfit).row_dots(misfit, misfit)
-
-
-def _through_class_vectors(dictionary, targets, codes):
-    squares = [_misfit_squares(dictionary, k, targets, codes) for k in range(dictionary.n_classes)]
-    return namespace(targets).stack(squares, axis=1)
-
-
-def _through_class_grams(dictionary, targets, codes, linear):
-    """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula wherever that difference cancels."""
-    xp, own = namespace(targets), leaves(targets)
-    linear = targets @ dictionary.atoms.T if linear is None else linear
-    spread = own.class_forms(dictionary, codes) + own.row_dots(targets, targets)[:, None]
-    squares = spread - 2.0 * own.class_dots(dictionary, codes, linear)
-    # Below this share of what was added up, too few digits are left to take a square root of.
-    cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
-    for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
-        mask, column = cancelled[:, k], squares[:, k]
-        (rows,) = xp.nonzero(mask)
-        column[mask] = _misfit_squares(dictionary, k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
-        squares[:, k] = column
-    return squares

@@ -1,16 +1,25 @@
-"""The second axis: where a code may live, with the projection on each set."""
+"""The third axis: the set that a code must lie in. A set describes its codes, projects on itself and bounds the gap.
+
+A new set is a subclass of `Set`, passed as an object wherever ``constraint`` takes a name. Solvers, classifiers and
+the certificate read its attributes, never its name.
+"""
+
+from abc import ABC, abstractmethod
+from functools import reduce
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ancr._arrays import concat, is_foreign, is_single, leaves, namespace
+from ancr.axis import AxisObject
+from ancr.backends import arrays
+from ancr.backends.arrays import concat, dense, is_foreign, is_single, map_rows, namespace, row_dots, row_sums
 
 
 def project_simplex(points, radius=1.0):
-    """Euclidean projection of every row on the simplex {c ≥ 0, Σc = radius}.
+    """Euclidean projection of each row on the simplex {c ≥ 0, Σc = radius}.
 
-    The projection is max(v − θ, 0) for the one θ that makes the sum right. θ is found by Newton's iteration on
+    The projection is max(v − θ, 0) for the unique θ that makes the sum right. θ is found by Newton's iteration on
     Σ max(v − θ, 0) = radius (Huang et al., 2015), a few vectorised passes over each row.
 
     Parameters
@@ -40,8 +49,7 @@ def project_simplex(points, radius=1.0):
     rows = points if points.ndim == 2 else points[None, :]
     if not rows.shape[0]:
         return points
-    own = leaves(points)
-    parts = own.map_rows(lambda block: own.project_simplex(rows[block, :], float(radius)), rows, rows.shape[1] * 40)
+    parts = map_rows(lambda block: arrays.project_simplex(rows[block, :], float(radius)), rows, rows.shape[1] * 40)
     return namespace(points).reshape(concat(parts), tuple(points.shape))
 
 
@@ -61,68 +69,159 @@ def _check_points(points):
     )
 
 
-class Free:
-    """No constraint: CRC, ProCRC, CCRC."""
+class Set(AxisObject, ABC):
+    """A convex set that codes must lie in.
+
+    Attributes
+    ----------
+    name : str
+        Name used in messages.
+    sums_to_one : bool
+        Whether the entries of each code sum to one.
+    nonnegative : bool
+        Whether no entry is negative.
+    plain : bool
+        Whether these two attributes describe the set completely. Solvers for the four plain sets rely on it.
+    """
+
+    name = "a set"
+    sums_to_one = False
+    nonnegative = False
+    plain = False
+
+    @property
+    def has_inequalities(self):
+        """Whether codes can lie on a boundary of the set; if not, they are an affine function of the query."""
+        return self.nonnegative or not self.plain
+
+    @property
+    def is_bounded(self):
+        """Whether the set is bounded."""
+        return self.nonnegative and self.sums_to_one
+
+    @abstractmethod
+    def project(self, points):
+        """The nearest point of the set, for each row."""
+
+    def violation(self, codes):
+        """Distance from feasibility in the most violated constraint, for each row."""
+        sums = row_sums(codes)
+        xp = namespace(sums)
+        worst = xp.abs(sums - 1.0) if self.sums_to_one else xp.zeros_like(sums)
+        if self.nonnegative:
+            lowest = codes.min(axis=1).toarray().ravel() if sparse.issparse(codes) else xp.min(codes, axis=1)
+            worst = xp.maximum(worst, -lowest)
+        return worst
+
+    def support(self, pull):
+        """max of pᵀv over the points v of the set, for each row p; `bound` needs it for a bounded set."""
+        return namespace(pull).full_like(pull[:, 0], float("inf"))
+
+    def bound(self, look):
+        """Upper bound on f(c) − f* for each code c that lies in the set.
+
+        By convexity f(c) − f* ≤ ⟨∇f, c⟩ − min ⟨∇f, v⟩ = 2(max pᵀv − pᵀc) over the points v of the set, with
+        p = b − Hc. A set that is not bounded needs a bound of its own.
+
+        Parameters
+        ----------
+        look : ancr.certificate.Look
+            The problem and a block of its queries with their codes and pulls p.
+        """
+        return 2.0 * (self.support(look.lowered_pull) - row_dots(look.codes, look.pull))
+
+
+class Free(Set):
+    """No constraint: CRC, ProCRC, CCRC.
+
+    The bound is ‖p‖²/σ, with σ the smallest positive eigenvalue of H.
+    """
 
     name = "free"
+    plain = True
 
     def project(self, points):
         """Return the points themselves."""
         return points
 
-    def violation(self, codes):
-        """Distance from feasibility in the largest entry, one number a row: always 0."""
-        return 0.0 * _sums(codes)
+    def bound(self, look):
+        """‖p‖²/σ."""
+        return row_dots(look.pull, look.pull) / look.certificate.curvature
 
 
-class Affine(Free):
-    """Σc = 1: ACR."""
+class Affine(Set):
+    """Σc = 1: ACR.
+
+    Only differences between pulls matter, so the mean is subtracted from p and from H.
+    """
 
     name = "affine"
+    sums_to_one = plain = True
 
     def project(self, points):
-        """Shift every row so that it sums to one."""
-        return points + ((1.0 - _sums(points)) / points.shape[1])[:, None]
+        """Shift each row so that it sums to one."""
+        return points + ((1.0 - row_sums(points)) / points.shape[1])[:, None]
 
-    def violation(self, codes):
-        """|Σc − 1| of every row."""
-        return abs(_sums(codes) - 1.0)
+    def bound(self, look):
+        """‖p − mean p‖²/σ."""
+        pull = look.pull - namespace(look.pull).mean(look.pull, axis=1, keepdims=True)
+        return row_dots(pull, pull) / look.certificate.curvature
 
 
-class NonNegative(Free):
-    """C ≥ 0: NRC, NCR."""
+class NonNegative(Set):
+    """c ≥ 0: NRC, NCR."""
 
     name = "nonnegative"
+    nonnegative = plain = True
 
     def project(self, points):
         """Clip at zero."""
         return namespace(points).clip(points, 0.0, None)
 
-    def violation(self, codes):
-        """Size of the most negative entry of every row."""
-        lowest = codes.min(axis=1).toarray().ravel() if sparse.issparse(codes) else namespace(codes).min(codes, axis=1)
-        return namespace(lowest).clip(-lowest, 0.0, None)
+    def bound(self, look):
+        """The least of three bounds; ``docs/exact.md`` derives them.
+
+        Every w with Hw ≥ b gives f* ≥ −wᵀHw. If some e has He ≥ 1, then w = c + εe is such a w, with ε = max(0, max p),
+        and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. Two more bounds need no e: with a ridge λ, strong convexity gives
+        Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j); and f as a sum of squares, which is never negative.
+        """
+        quadratic, codes, pull = look.quadratic, look.codes, look.pull
+        xp = namespace(pull)
+        excess = xp.max(look.lowered_pull, axis=1)
+        loose = -2.0 * row_dots(codes, pull)
+        image, square = look.certificate.interior_direction  # He and eᵀHe
+        if image is not None:
+            excess = xp.clip(excess, 0.0, None)
+            lifted = loose + 2.0 * excess * (codes @ image) + excess**2 * square
+        else:
+            lifted = xp.where(excess <= 0.0, loose, xp.full_like(loose, xp.inf))
+        bounds = [quadratic.excess(look.dictionary, look.queries, codes), lifted]
+        if quadratic.ridge:
+            step = xp.maximum(pull / quadratic.ridge, -dense(codes))
+            bounds.append(xp.sum(2.0 * pull * step - quadratic.ridge * step**2, axis=1))
+        return reduce(xp.minimum, bounds)
 
 
-class Simplex(Free):
-    """C ≥ 0 and Σc = 1: ANCR."""
+class Simplex(Set):
+    """c ≥ 0 and Σc = 1: ANCR."""
 
     name = "simplex"
+    sums_to_one = nonnegative = plain = True
 
     def project(self, points):
         """Row-wise `project_simplex`, for input that is already validated."""
-        return leaves(points).project_simplex(points)
+        return arrays.project_simplex(points)
 
-    def violation(self, codes):
-        """The larger of the two constraints' violations."""
-        outside = Affine().violation(codes)
-        return namespace(outside).maximum(outside, NonNegative().violation(codes))
-
-
-def _sums(codes):
-    if sparse.issparse(codes):
-        return np.asarray(codes.sum(axis=1)).ravel()
-    return namespace(codes).sum(codes, axis=1)
+    def support(self, pull):
+        """max p: the best point of a simplex is one of its corners."""
+        return namespace(pull).max(pull, axis=1)
 
 
 SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}
+
+
+def named_set(constraint):
+    """The set with this name; a set is returned unchanged."""
+    if isinstance(constraint, str) and constraint not in SETS:
+        raise ValueError(f"constraint must be one of {sorted(SETS)} or a Set, got {constraint!r}")
+    return SETS[constraint] if isinstance(constraint, str) else constraint

@@ -10,7 +10,7 @@ FEATURE_SETS = {"Stanford 40": "stanford40", "CUB-200-2011": "cub200_2011", "Car
 
 
 def usps(n_per_class=300, dtype=np.float64):
-    """USPS digits, N a class, the official test set."""
+    """USPS digits: N training samples per class, and the official test set."""
     data = load_usps()
     train, _ = per_class_split(data.target, n_per_class, seed=0, pool=data.train_indices)
     pixels = data.data.astype(dtype)
@@ -18,14 +18,14 @@ def usps(n_per_class=300, dtype=np.float64):
 
 
 def digits(n_per_class=100):
-    """scikit-learn's digits, N a class, all others as queries."""
+    """scikit-learn's digits: N training samples per class, all others as queries."""
     data = load_digits()
     train, test = per_class_split(data.target, n_per_class, seed=0)
     return data.data[train], data.target[train], data.data[test]
 
 
 def features(name):
-    """Real deep features (EfficientNet-Lite0, float32) on the official split, or None where they are not here."""
+    """Real deep features (EfficientNet-Lite0, float32) on the official split, or None if they are not available."""
     try:
         path = find_data(str(Path(FEATURE_SETS[name]) / "efficientnet_lite0_1280.npz"))
     except DataNotFoundError:

@@ -1,11 +1,11 @@
-"""Side-by-side timing: repeats interleaved, best of several, so that noisy neighbours hit everyone alike."""
+"""Side-by-side timing: interleaved repeats, best of several, so that other load affects all jobs alike."""
 
 import time
 from functools import partial
 
 
 def best_times(jobs, repeats=5):
-    """Best wall time of each job in seconds: {name: seconds}. Jobs take turns within every repeat."""
+    """Best wall time of each job in seconds: {name: seconds}. Jobs take turns within each repeat."""
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(repeats):
         for name, job in jobs.items():
@@ -32,7 +32,7 @@ def print_classifiers(methods, jobs, reference):
         train, labels, test = job
         print(f"\n{name}: n={len(train)}, d={train.shape[1]}, {len(test)} queries, {train.dtype}; time / {reference}'s")
         for clf in methods.values():
-            clf.fit(train, labels).predict(test[:256])  # compiles
+            clf.fit(train, labels).predict(test[:256])  # compile
         fit = best_times({key: partial(clf.fit, train, labels) for key, clf in methods.items()}, 3)
         predict = best_times({key: partial(clf.predict, test) for key, clf in methods.items()}, 3)
         width = max(map(len, methods))

@@ -1,7 +1,7 @@
 """Batched ADMM against a plain transcription of the paper's Algorithms 1 and 2, fit included.
 
-The transcription is what a reader of the paper writes: one n × n inverse, then one query at a time, one class at a
-time. Both run the same five iterations and must give the same labels.
+The transcription is what a reader of the paper would write: one n × n inverse, then one query and one class at a time.
+Both run the same five iterations and must give the same labels.
 
     python benchmarks/bench_admm.py
 """
@@ -63,9 +63,9 @@ def compare(title, dtype, train, labels, test, repeats, often):
         "transcription": lambda: transcription(train, labels, test),
         "ancr, batched": lambda: ours(train, labels, test),
     }
-    # Both compile or warm up here, outside the clock.
+    # Both compile or warm up here, before the clock starts.
     agree = np.mean(jobs["transcription"]() == jobs["ancr, batched"]())
-    # They take turns, and the fast one runs more often a turn: both get a fair chance at an undisturbed run.
+    # They take turns, and the fast one runs more often per turn, so both have a fair chance of an undisturbed run.
     turns = [{name: best_times({name: job}, often[name])[name] for name, job in jobs.items()} for _ in range(repeats)]
     times = {name: min(turn[name] for turn in turns) for name in jobs}
     print_ratios(f"{title}, {dtype}: n={len(train)}, d={train.shape[1]}, {len(test)} queries", times, "transcription")

@@ -2,9 +2,9 @@
 
     python benchmarks/bench_cv.py
 
-On USPS, 100 samples a class (n = 1000), the 5 × 6 grid that is `ANCRClassifierCV`'s default. All times are the best of
-interleaved repeats in one process; only ratios are printed as results. GridSearchCV with ten folds is run once, because
-it takes long.
+On USPS with 100 samples per class (n = 1000) and the 5 × 6 grid that is `ANCRClassifierCV`'s default. All times are the
+best of interleaved repeats in one process; only ratios are printed as results. GridSearchCV with ten folds is run once,
+because it takes a long time.
 """
 
 import time
@@ -37,7 +37,7 @@ def main():
     }
     for threads in (1, 2):
         with threadpool_limits(threads):
-            for job in jobs.values():  # compiles
+            for job in jobs.values():  # compile
                 job()
             rounds = [{name: timed(job) for name, job in jobs.items()} for _ in range(REPEATS)]
         best = {name: min(times[name] for times in rounds) for name in jobs}

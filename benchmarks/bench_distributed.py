@@ -1,10 +1,10 @@
-"""The cluster's promises at full size, measured and asserted on a `LocalCluster`.
+"""The guarantees of `ancr.distributed` at full size, measured and asserted on a `LocalCluster`.
 
     python benchmarks/bench_distributed.py [shards] [once] [kill]
 
-shards  1,000,000 atoms × 256 in files, 500 queries on the simplex: all certified, memory of client and workers, and
-        the answer of one machine on 50,000 of the atoms.
-once    1 GB of atoms and 100 blocks of queries: bytes that every worker received, from anyone.
+shards  1,000,000 atoms × 256 features in files, 500 queries on the simplex: all must be certified; memory of client and
+        workers; comparison with one machine on 50,000 of the atoms.
+once    1 GB of atoms and 100 blocks of queries: bytes that each worker receives, from any sender.
 kill    one of three workers dies during a predict of 100 blocks.
 """
 
@@ -58,7 +58,7 @@ def bench_shards():
     with tempfile.TemporaryDirectory() as name, cluster(2) as local, Client(local) as client:
         folder = Path(name)
         client.gather([client.submit(write_shard, folder, i, N_ATOMS // N_SHARDS) for i in range(N_SHARDS)])
-        client.restart()  # the workers that are measured did not make the data
+        client.restart()  # so that the measured workers did not make the data
 
         def files(kind):
             return [[str(folder / f"{part}{i}.npy") for i in range(N_SHARDS)] for part in kind]
@@ -75,9 +75,9 @@ def bench_shards():
         print(
             f"  certified {solution.converged.sum()} of {len(queries)}, largest relative gap {solution.gap.max():.1e}"
         )
-        print(f"  looks at all atoms: mean {looks.mean():.1f}, most {looks.max()}; support {support:.0f}")
+        print(f"  pricing rounds per query: mean {looks.mean():.1f}, at most {looks.max()}; mean support {support:.0f}")
         ratio = (solved - fitted) / (fitted - start)
-        print(f"  solving takes {ratio:.1f}× one reading of all files, {solved - fitted:.0f} s here")
+        print(f"  solving takes {ratio:.1f}× as long as reading all files once, {solved - fitted:.0f} s here")
         print(f"  peak memory: client {client_gib:.2f} GiB, worker {worker_gib:.2f} GiB", flush=True)
         assert solution.converged.all()
         assert solution.gap.max() <= 1e-8
@@ -91,7 +91,7 @@ def bench_shards():
         apart = abs(found.codes - whole.codes(queries.astype(float))).max()
         agree = (few.predict(queries) == whole.predict(queries.astype(float))).mean()
         print(
-            f"  against one machine on {len(atoms):,} atoms: codes apart {apart:.1e}, same labels {agree:.1%}",
+            f"  against one machine on {len(atoms):,} atoms: codes differ by {apart:.1e}, same labels {agree:.1%}",
             flush=True,
         )
         assert apart < 1e-6
@@ -99,7 +99,7 @@ def bench_shards():
 
 
 def pickled_bytes(thing):
-    """What a fitted classifier weighs on the wire."""
+    """Size of a fitted classifier on the wire, in bytes."""
 
     class Scale:
         total = 0
@@ -152,7 +152,7 @@ def bench_once(n_workers=2, n_blocks=100):
     atoms_gb = clf.dictionary_.atoms.nbytes / 1e9
     print(f"once: {atoms_gb:.3f} GB of atoms, {size / 1e9:.3f} GB with labels and factors, {n_workers} workers")
     print(f"  {n_blocks} blocks of queries, predict and then residuals")
-    print(f"  dictionaries received by each worker: {', '.join(f'{each:.4f}' for each in copies)}", flush=True)
+    print(f"  dictionary copies received by each worker: {', '.join(f'{each:.4f}' for each in copies)}", flush=True)
     assert clf.dictionary_.atoms.nbytes >= 1e9
     assert all(0.999 <= each <= 1.02 for each in copies)
     np.testing.assert_array_equal(found, clf.classes_[again.argmin(axis=1)])
@@ -182,6 +182,6 @@ def bench_kill(n_blocks=100):
 
 
 if __name__ == "__main__":
-    # Memory is measured, so the case that limits it comes first.
+    # Peak memory is measured, so the case with a memory limit comes first.
     for case in sys.argv[1:] or ("shards", "once", "kill"):
         {"shards": bench_shards, "once": bench_once, "kill": bench_kill}[case]()

@@ -1,9 +1,9 @@
-"""The exact solver against ridge regression, ADMM, and general solvers, side by side in one run.
+"""The exact solver against ridge regression, ADMM and general-purpose solvers, side by side in one run.
 
     python benchmarks/bench_exact.py            everything
     python benchmarks/bench_exact.py predict    one of: predict, solvers, lasso, start
 
-Ratios only: absolute times belong to the machine.
+Prints ratios only: absolute times depend on the machine.
 """
 
 import os
@@ -24,7 +24,7 @@ ALPHA = 1e-3
 
 
 def predict():
-    """Exact `predict` as a multiple of ridge regression's, and of five ADMM iterations."""
+    """Time of exact `predict` as a multiple of ridge regression's, and compared with five ADMM iterations."""
     print("\npredict: ANCR exact / CRC, same queries, one run")
     jobs = {"digits N=100": digits(), "USPS N=300": usps()} | {name: features(name) for name in FEATURE_SETS}
     for name, job in jobs.items():
@@ -45,14 +45,16 @@ def predict():
 
 
 def solvers():
-    """One query over n = 1000 atoms: general solvers on a few queries, ours on all."""
+    """Time per query over n = 1000 atoms: general-purpose solvers on a few queries, ours on all."""
     train, _, test = usps(100)
     atoms, queries = normalize(train), normalize(test)
     n = len(atoms)
     solve(atoms, queries[:50], alpha=ALPHA)
     ours = best_times({"exact": lambda: solve(atoms, queries, alpha=ALPHA).codes}, 5)["exact"] / len(queries)
     values = solve(atoms, queries[:20], alpha=ALPHA).objective
-    print(f"\na query over n={n} atoms on the simplex: time of others / ours ({ours * 1e6:.0f} µs, Gram included)")
+    print(
+        f"\none query over n={n} atoms on the simplex: time of others / ours ({ours * 1e6:.0f} µs with the Gram matrix)"
+    )
 
     def by_nnls(query):
         weight = 1e4  # enforces Σc = 1
@@ -141,7 +143,7 @@ print(first, time.perf_counter() - begin)
 
 
 def start():
-    """First fit and predict of a fresh process, with a cold and a warm compile cache."""
+    """First fit and predict in a fresh process, with a cold and a warm compile cache."""
     print("\nfirst fit + predict in a fresh process")
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"NUMBA_CACHE_DIR": cache}

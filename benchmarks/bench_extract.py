@@ -1,10 +1,10 @@
-"""Images a second through VGG-19 to fc7, from decoded tensors, beside what convolutions reach.
+"""Images per second through VGG-19 to fc7, from decoded tensors, compared with the convolution throughput.
 
-The yardstick is measured in the same run on the same device: single 3 × 3 convolutions of VGG's own shapes;
-the best of them is the device's convolution throughput. The share is the network's arithmetic rate over that.
-Needs torch and torchvision alone.
+The yardstick is measured in the same run on the same device: single 3 × 3 convolutions of VGG's own shapes; the best
+of them is the device's convolution throughput. The share is the network's arithmetic rate divided by it. Needs only
+torch and torchvision.
 
-    python benchmarks/bench_extract.py                          # CUDA where there is one
+    python benchmarks/bench_extract.py                          # CUDA if available
     python benchmarks/bench_extract.py --device cpu --batch-sizes 2 --repeats 1
     python benchmarks/bench_extract.py --out benchmarks/results/extract.json
 """
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # works from a che
 
 try:
     import torch
+    import torchvision  # noqa: F401
     from torch.utils.flop_counter import FlopCounterMode
 except ImportError:
     print("skipped: needs torch and torchvision, pip install 'ancr[features]'")
@@ -39,7 +40,7 @@ LINE = (
 
 
 def seconds(job, device, repeats):
-    """Median wall time of a call, the device idle before and after; the first calls warm up."""
+    """Median wall time of a call, with the device idle before and after; the first calls warm up."""
     for _ in range(2):
         job()
     times = []
@@ -58,7 +59,7 @@ def _wait(device):
 
 
 def convolution_rate(device, precision, batch_size, repeats):
-    """Best arithmetic rate of a single convolution, and the rate of each shape, in TFLOP/s."""
+    """Best arithmetic rate of a single convolution, and the rate for each shape, in TFLOP/s."""
     dtype = getattr(torch, precision)
     layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
     rates = {}
@@ -75,7 +76,7 @@ def convolution_rate(device, precision, batch_size, repeats):
 
 
 def count_operations(extractor):
-    """Floating-point operations of one image, multiply and add counted apart."""
+    """Floating-point operations per image, with multiplications and additions counted separately."""
     image = torch.zeros(1, 3, 224, 224)
     with FlopCounterMode(display=False) as counter:
         extractor.run(image)
@@ -135,7 +136,7 @@ def main():
     arguments.batch_sizes = arguments.batch_sizes or ([32, 128, 512] if on_card else [2])
     arguments.repeats = arguments.repeats or (7 if on_card else 3)
     result = measure(arguments)
-    print(f"{result['device']}, {result['precision']}, {result['gflop_per_image']:.1f} GFLOP an image")
+    print(f"{result['device']}, {result['precision']}, {result['gflop_per_image']:.1f} GFLOP per image")
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(result, indent=1) + "\n")

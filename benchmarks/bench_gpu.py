@@ -1,15 +1,15 @@
-"""ANCR on a GPU at the shape of the Cars features: ADMM and the certified exact solver, beside what they cannot avoid.
+"""ANCR on a GPU with data of the shape of the Cars features: ADMM and the certified exact solver against a lower bound.
 
-    python benchmarks/bench_gpu.py --make-reference cars.npz            # where numba is: the CPU's answers
+    python benchmarks/bench_gpu.py --make-reference cars.npz            # where numba is installed: the CPU's answers
     python benchmarks/bench_gpu.py --reference cars.npz --out results.json
-    python benchmarks/bench_gpu.py --device cpu --scale small           # a try-out
+    python benchmarks/bench_gpu.py --device cpu --scale small           # a trial run
 
-Needs torch; numba is needed for the reference alone. The features are synthetic: 196 classes in a latent space of 64
+Needs torch; numba is needed only for the reference. The features are synthetic: 196 classes in a latent space of 64
 dimensions, mapped to 4096 and rectified, all of it in integers, so that one NumPy seed gives the same bits on every
 machine. Every time is the best of several after warm-up, with the device idle before and after.
 
-*Floor*: the Gram matrix, XᵀY, and the Cholesky factor and inverse, in full single precision. *Plain loop*: five
-iterations of Algorithm 1 as one would write them in torch, with the n × n inverse, coding only.
+*Floor*, the lower bound: the Gram matrix, XᵀY, and the Cholesky factor and inverse, in full single precision. *Plain
+loop*: five iterations of Algorithm 1 as one would write them in torch, with the n × n inverse, coding only.
 """
 
 import argparse
@@ -36,7 +36,7 @@ ADMM = {"solver": "admm", "rho": RHO, "max_iter": ITERATIONS, "code": "c"}
 
 
 def features(scale):
-    """(train, labels, test, truth), float32, the same bits everywhere: sums of integers have no order."""
+    """(train, labels, test, truth), float32, the same bits everywhere: the order of integer sums does not matter."""
     n, d, n_queries, n_classes = SHAPES[scale]
     rng = np.random.default_rng(SEED)
     labels = np.concatenate([np.arange(n) % n_classes, rng.integers(0, n_classes, n_queries)])
@@ -49,7 +49,7 @@ def features(scale):
 
 
 def usps():
-    """USPS with 300 samples a class, where its files are found, else None."""
+    """USPS with 300 samples per class if its files are found, else None."""
     try:
         from _data import usps as load
 
@@ -104,7 +104,7 @@ def to_numpy(tensor):
 
 
 class Bench:
-    """Times on one device."""
+    """Timing on one device."""
 
     def __init__(self, device, repeats):
         self.device, self.repeats = torch.device(device), repeats
@@ -117,7 +117,7 @@ class Bench:
         """Best wall time of several, after a warm-up, and the last result."""
         result, best = job(), float("inf")
         for _ in range(self.repeats):
-            result = None  # its memory goes back before the next
+            result = None  # free its memory before the next run
             self.wait()
             start = time.perf_counter()
             result = job()
@@ -133,9 +133,18 @@ class Bench:
         self.wait()
         phases[name] += time.perf_counter() - start
 
+    def stopwatch(self, phases, name, function):
+        """The same function, with its time added to a phase."""
+
+        def timed(*arguments):
+            with self.timed(phases, name):
+                return function(*arguments)
+
+        return timed
+
 
 def floor(bench, train, queries):
-    """The products and the factorisation that a coding through n cannot avoid."""
+    """The products and the factorisation that coding through n × n matrices cannot avoid."""
     ridge = (ALPHA + RHO / 2) * torch.eye(len(train), device=train.device)
     gram_s, gram = bench.best(lambda: train @ train.T)
     linear_s, _ = bench.best(lambda: queries @ train.T)
@@ -164,22 +173,24 @@ def plain_loop(train, queries):
 
 
 def exact_profile(bench, train, labels, queries):
-    """Where the exact solver spends its time, with the device waited for after every phase, and what it did."""
+    """Where the exact solver spends its time, with the device synchronised after each phase, and what it did."""
     phases = defaultdict(float)
     with bench.timed(phases, "fit"):
         clf = ANCRClassifier(alpha=ALPHA).fit(train, labels)
-    clf.solver_.clock = lambda name: bench.timed(phases, name)
+    for phase in ("price", "admit", "blocks", "exchange"):
+        method = getattr(clf.solver_, f"_{phase}")
+        setattr(clf.solver_, f"_{phase}", bench.stopwatch(phases, phase, method))
     with bench.timed(phases, "solve"):
         solution = clf.solver_.solve(queries)
     with bench.timed(phases, "rule"):
-        clf._decide(queries, solution.sorted_codes)
+        clf._winners(queries, solution)
     with bench.timed(phases, "certificate"):
         certified = int(solution.verify().sum())
     sizes = (solution.sorted_codes > 0).sum(dim=1).double()
     return {
         "phases_s": dict(phases),
         "rounds": clf.solver_.rounds,
-        "rounds_a_query": float(solution.n_iter.double().mean()),
+        "rounds_per_query": float(solution.n_iter.double().mean()),
         "handed_to_host": clf.solver_.handed_over,
         "support_mean": float(sizes.mean()),
         "support_max": int(sizes.max()),
@@ -190,7 +201,7 @@ def exact_profile(bench, train, labels, queries):
 
 
 def cars(bench, scale, reference):
-    """All times at the shape, with agreement where there is a reference."""
+    """All times for this shape, and the agreement with the reference if there is one."""
     train, labels, test, truth = features(scale)
     train, test = (torch.asarray(rows, device=bench.device) for rows in (train, test))
     labels, truth = (torch.asarray(values, device=bench.device) for values in (labels, truth))
@@ -216,7 +227,7 @@ def cars(bench, scale, reference):
 
 
 def digits(bench, reference):
-    """USPS N=300: labels equal to the numba path's, every query certified, in both precisions."""
+    """USPS N=300 in both precisions: agreement with the labels of the numba path, and certified queries."""
     job, result = usps(), {}
     if job is None or reference is None or "usps_float64" not in reference:
         return "left out: needs the data (ANCR_DATA) and a reference made with it"
@@ -236,7 +247,7 @@ def digits(bench, reference):
 
 
 def machine(device):
-    """What was measured on."""
+    """The machine and the libraries used."""
     name = torch.cuda.get_device_name(device) if torch.device(device).type == "cuda" else platform.processor()
     return {
         "device": str(device),
@@ -252,10 +263,10 @@ def machine(device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="write the results here, as JSON")
-    parser.add_argument("--device", default=None, help="cuda where there is one, else cpu")
+    parser.add_argument("--device", default=None, help="default: cuda if available, else cpu")
     parser.add_argument("--scale", choices=SHAPES, default="cars")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--working-memory", type=int, default=None, help="MiB; 16384 on a GPU, else scikit-learn's")
+    parser.add_argument("--working-memory", type=int, default=None, help="MiB; 16384 on a GPU, or scikit-learn's")
     parser.add_argument("--reference", type=Path, help="the CPU's answers, from --make-reference")
     parser.add_argument("--make-reference", type=Path, metavar="FILE", help="write the CPU's answers and stop")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Fit and predict of every method as multiples of CRC's, on USPS N=300 and on Stanford 40 features, in one run.
+"""Fit and predict times of every method as multiples of CRC's, on USPS N=300 and Stanford 40 features, in one run.
 
 python benchmarks/bench_methods.py
 """

@@ -2,18 +2,19 @@
 
     python benchmarks/bench_partial_fit.py
 
-Ten batches of 400 arrive. Time of refitting over time of `partial_fit`, measured side by side:
+Ten batches of 400 samples arrive. Printed are ratios, refitting time over `partial_fit` time, measured side by side:
 
-alone        no query: ten calls, against fits of the 400, 800, …, 4000 samples that are there
-then one     the same, and ten queries at the end, which pay for the one factorisation that was put off
-after each   the same, and ten queries after every batch: nothing is put off
+alone        no query: ten calls, against fits to the first 400, 800, …, 4000 samples
+then one     the same, and ten queries at the end, which pay for the one factorisation that was postponed
+after each   the same, and ten queries after each batch: nothing is postponed
 n = 4000     as "then one", against ten fits at full size
-late         40 a batch onto 3,600, ten queries after every batch
+late         batches of 40 added to 3,600 samples, ten queries after each batch
 
-Work that grows with n, as a closed form's scatter, is 5.5 times more for ten fits of growing size than for the last
-one; work that grows with n², as a Gram matrix, 3.85 times. "then one" cannot be more where that is all the work.
+Work that grows with n, such as the scatter of a closed form, is 5.5 times more for ten fits of growing size than for
+the last one alone; work that grows with n², such as a Gram matrix, is 3.85 times more. "then one" cannot exceed these
+ratios if there is no other work.
 
-BLAS runs on one thread, so that the ratios are those of the work and not of how well threads share a busy machine.
+BLAS runs on one thread, so that the ratios reflect the work and not how well threads share a busy machine.
 """
 
 from functools import partial
@@ -36,7 +37,7 @@ CASES = {
     "CRC closed form, d=256": (CRCClassifier, 256),
     "ANCR ADMM, d=256": (partial(ANCRClassifier, solver="admm", rho=1e-2, max_iter=5), 256),
 }
-# A fit at d=256 takes about as long as checking its input: the promise is for those that take longer.
+# A fit at d=256 takes about as long as checking its input: the assertion applies to longer fits.
 PROMISED = 1024
 TENTHS = np.linspace(0, N, STEPS + 1).astype(int)
 LATE = np.linspace(N - 40 * STEPS, N, STEPS + 1).astype(int)
@@ -97,8 +98,8 @@ COLUMNS = ("alone", "then one", "after each", "n = 4000", "late")
 
 
 def main():
-    print(f"n={N}, {STEPS} batches, {N_CLASSES} classes: time of refitting over time of partial_fit")
-    print(f"{'':26}{''.join(f'{column:>12}' for column in COLUMNS)}{'residuals apart':>18}")
+    print(f"n={N}, {STEPS} batches, {N_CLASSES} classes: refitting time over partial_fit time")
+    print(f"{'':26}{''.join(f'{column:>12}' for column in COLUMNS)}{'residuals differ':>18}")
     for name, (make, d) in CASES.items():
         ratios, apart = measure(make, d)
         print(f"{name:26}{''.join(f'{ratios[column]:11.1f}×' for column in COLUMNS)}{apart:18.1e}", flush=True)

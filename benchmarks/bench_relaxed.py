@@ -1,4 +1,4 @@
-"""Relaxed ANCR against the hard constraint: fit and predict, as multiples of exact ANCR's, in one run.
+"""Relaxed ANCR against the hard constraint: fit and predict times as multiples of exact ANCR's, in one run.
 
 python benchmarks/bench_relaxed.py
 """

@@ -1,6 +1,6 @@
-"""How the exact solver grows with the dictionary: time a query and peak memory at 1k to 60k atoms, d = 784.
+"""How the exact solver scales with the dictionary: time per query and peak memory at 1k to 60k atoms, d = 784.
 
-Each size runs in a process of its own, so that peak memory is its own. The growth exponent is the slope of log time
+Each size runs in its own process, so that its peak memory can be measured. The growth exponent is the slope of log time
 over log atoms, fitted over the sizes.
 
     python benchmarks/bench_scaling.py
@@ -17,18 +17,18 @@ N_QUERIES = 256
 
 
 def measure(n, with_gram):
-    """Time a query and the process's peak memory."""
+    """Time per query and the process's peak memory."""
     import resource
     import time
 
     from ancr.dictionary import Dictionary
+    from ancr.problem import Problem
     from ancr.quadratics import ridge
     from ancr.sets import SETS
-    from ancr.solvers import Problem, solve_blocks
-    from ancr.solvers.exact import Exact
+    from ancr.solvers.working_set.host import HostWorkingSet
 
     rng = np.random.default_rng(0)
-    # Non-negative samples around a low-dimensional manifold, as images are.
+    # Non-negative samples near a low-dimensional manifold, like images.
     basis = np.abs(rng.standard_normal((40, 784)))
 
     def samples(count):
@@ -39,11 +39,11 @@ def measure(n, with_gram):
     queries = samples(N_QUERIES)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
     problem = Problem(dictionary, ridge(1e-3), SETS["simplex"])
-    solver = Exact(problem, gram_budget=2**40 if with_gram else 0)
+    solver = HostWorkingSet(gram_budget=2**40 if with_gram else 0).prepare(problem)
     best = np.inf
     for _ in range(3):
         start = time.perf_counter()
-        parts = solve_blocks(solver, queries, lambda queries, solution: solution)
+        parts = solver.map(queries, lambda queries, solution: solution)
         best = min(best, time.perf_counter() - start)
     support = np.mean([np.diff(part.sorted_codes.indptr).mean() for part in parts])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

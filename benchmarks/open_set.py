@@ -3,8 +3,8 @@
     python benchmarks/open_set.py
 
 CUB-200-2011 features: every fifth class is held out, `ANCRClassifierCV` is fitted on the others, and all test images
-are classified with ``reject=True``. Prints accuracy, the promised precision and what became of it, on known classes and
-with the unknown ones among the queries, and how well `confidence` tells the two apart.
+are classified with ``reject=True``. Prints accuracy, the precision requested and the one reached, on known classes and
+with unknown classes among the queries, and how well `confidence` separates the two.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from ancr.experiments.sources import StoredFeatures
 
 def main():
     """Run and print."""
-    split = StoredFeatures("cub", "efficientnet_lite0").split("official", 0)
+    split = StoredFeatures("cub200", "efficientnet_lite0").split("official", 0)
     X, queries = split.X.astype(np.float32), split.queries.astype(np.float32)
     known = split.y % 5 != 0
     clf = ancr.ANCRClassifierCV(alphas=(1e-2, 1e-1), relaxations=(1.0, 10.0, None), precision=0.9)
@@ -24,8 +24,8 @@ def main():
     familiar = split.truth % 5 != 0
     answers, confidence = clf.predict(queries, reject=True), clf.confidence(queries)
     kept, right = answers != -1, answers == split.truth
-    print(f"chosen: alpha={clf.alpha_:g}, relaxation={clf.relaxation_}; promised precision {clf.precision:.2f}")
-    print(f"training samples without themselves: accuracy {clf.best_score_:.3f}, accepted {clf.trust_.coverage:.3f}")
+    print(f"chosen: alpha={clf.alpha_:g}, relaxation={clf.relaxation_}; requested precision {clf.precision:.2f}")
+    print(f"held-out training samples: accuracy {clf.best_score_:.3f}, accepted {clf.trust_.coverage:.3f}")
     print(
         f"known classes: accuracy {clf.score(queries[familiar], split.truth[familiar]):.3f}, accepted "
         f"{kept[familiar].mean():.3f}, precision {right[familiar & kept].mean():.3f}"

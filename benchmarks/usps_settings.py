@@ -1,8 +1,8 @@
 """Search for the settings behind the paper's USPS table, which it does not print.
 
-Every setting of every grid runs on the same draws; the one closest to the printed number is kept for each column. This
-*is* choosing on test labels: it repeats the paper's protocol, and finds out what that protocol must have been. Writes
-every setting tried to ``benchmarks/results/usps_settings.md``.
+Every setting of every grid runs on the same draws; for each column the one closest to the printed number is kept. This
+*is* choosing on test labels: it repeats the paper's protocol and infers what that protocol must have been. Writes every
+setting tried to ``benchmarks/results/usps_settings.md``.
 
     python benchmarks/usps_settings.py [DRAWS]
 """
@@ -56,11 +56,9 @@ GRIDS = {
     "SRC": [*grid(ancr.SRCClassifier, PCA, alpha=[5e-3, 0.02, 0.05, 0.1], rule=["res", "reg"])],
     "CRC": [*grid(ancr.CRCClassifier, alpha=[1e-3, 1e-2, 0.1, 1.0, 3.0], rule=["reg", "res"])],
     "CROC": [*grid(ancr.CROCClassifier, PCA, alpha=[1e-3, 0.1, 1.0, 3.0], weight=[0.0, 0.1, 0.3, 0.7])],
-    "ProCRC": [
-        *grid(ancr.ProCRCClassifier, PCA, gamma=[1e-4, 1e-3, 1e-2], alpha=[1e-3, 0.1, 1.0], rule=["pro", "reg"])
-    ],
+    "ProCRC": [*grid(ancr.ProCRCClassifier, PCA, beta=[1e-4, 1e-3, 1e-2], alpha=[1e-3, 0.1, 1.0], rule=["pro", "reg"])],
     "SA-CRC": [*grid(ancr.SACRCClassifier, PCA, alpha=[1e-3, 0.1], n_nonzero=[20, 30, 50])],
-    "CCRC": [*grid(ancr.CCRCClassifier, PCA, gamma=[1e-3, 1e-2, 0.1], alpha=[1e-3, 1e-2, 0.1])],
+    "CCRC": [*grid(ancr.CCRCClassifier, PCA, beta=[1e-3, 1e-2, 0.1], alpha=[1e-3, 1e-2, 0.1])],
     "NRC": [*admm(ancr.NRCClassifier, rho=[0.03, 0.1, 0.3, 1.0]), *grid(ancr.NRCClassifier)],
     "ANCR": [
         *admm(ancr.ANCRClassifier, alpha=[1e-3], rho=[0.01, 0.1, 1.0]),
@@ -103,7 +101,10 @@ def search(draws):
 
 def report(found, draws):
     lines = [f"# USPS: every setting tried, mean accuracy in % over {draws} draws", ""]
-    lines += ["Chosen on test labels, to find what the printed table used; see `benchmarks/usps_settings.py`.", ""]
+    lines += [
+        "Chosen on test labels, to find the settings of the printed table; see `benchmarks/usps_settings.py`.",
+        "",
+    ]
     for method, printed in PRINTED.items():
         tried = {key: values for key, values in found.items() if key[0] == method}
         means = {key: [np.mean(values[n]) for n in SIZES] for key, values in tried.items()}
@@ -114,7 +115,7 @@ def report(found, draws):
         best = [min(means, key=lambda key, i=i: abs(means[key][i] - printed[i])) for i in range(len(SIZES))]
         lines += [
             "",
-            "Closest by column: "
+            "Closest in each column: "
             + "; ".join(
                 f"N={n}: {b[1]}, `{b[2]}` ({means[b][i] - printed[i]:+.2f})"
                 for i, (n, b) in enumerate(zip(SIZES, best, strict=True))

@@ -1,4 +1,4 @@
-"""Heavy components, or a skip that names the missing one."""
+"""Heavy components; a test is skipped, naming the component, if one is missing."""
 
 import pytest
 

@@ -5,10 +5,10 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from ancr.datasets import DataNotFoundError, load_ar, load_usps
-from tests.backends import BACKENDS, converter
+from tests.array_libraries import BACKENDS, converter
 
 
-def _problem(name):
+def named_problem(name):
     """(atoms, queries) of a named case; every case is small enough for an independent oracle."""
     rng = np.random.default_rng(sum(map(ord, name)))
     wide, tall = rng.standard_normal((12, 30)), rng.standard_normal((40, 6))
@@ -28,19 +28,19 @@ def _problem(name):
     return cases[name] if name else list(cases)
 
 
-PROBLEMS = _problem("")
+PROBLEMS = named_problem("")
 
 
 @pytest.fixture(params=PROBLEMS)
 def problem(request):
-    """Atoms and queries, one case after the other."""
-    return _problem(request.param)
+    """Atoms and queries of each case in turn."""
+    return named_problem(request.param)
 
 
 @pytest.fixture(params=BACKENDS)
 def arrays(request):
-    """Makes arrays of one library after the other."""
-    with threadpool_limits(1):  # threads of BLAS would wait for each other in parallel tests
+    """The function that makes arrays of each library in turn."""
+    with threadpool_limits(1):  # BLAS threads would wait for each other in parallel tests
         yield converter(request.param)
 
 

@@ -1,4 +1,4 @@
-"""Independent answers: every support for a handful of atoms, quadprog's dual active-set method for more."""
+"""Independent solutions: enumeration of supports for a few atoms, quadprog's dual active-set method for more."""
 
 from itertools import chain, combinations
 
@@ -40,7 +40,7 @@ def _by_enumeration(atoms, query, alpha, constraint):
 
 
 def _by_quadprog(atoms, query, alpha, constraint):
-    # A multiple of the identity makes H definite; it moves the optimum by less than the tests resolve.
+    # A multiple of the identity makes H definite; it moves the optimum by less than the tests can detect.
     n = len(atoms)
     if constraint == "simplex":
         apart = atoms - query  # the same problem on the simplex, better scaled
@@ -74,3 +74,39 @@ def best_relaxed(atoms, query, alpha, relaxation, constraint):
 def relaxed_objective(atoms, query, c, z, alpha, relaxation):
     """The relaxed objective, written out."""
     return objective(atoms, query, c, alpha) + relaxation / 2 * np.sum((c - z) ** 2)
+
+
+def best_by_quadprog(hessian, linear, absolute, sums_to_one, nonnegative, relaxation=None):
+    """min cᵀHc − 2bᵀc + absolute·‖c‖₁ over {c ≥ 0, Σc = 1} or what is asked of it, as one quadratic programme.
+
+    A free code is split into its positive and negative part where the ℓ1 term asks for it; with a relaxation γ the
+    constraints are those of a second variable z, at the price γ/2·‖c − z‖².
+    """
+    n = len(linear)
+    split = bool(absolute) and not nonnegative
+    if split:
+        sign = np.hstack([np.eye(n), -np.eye(n)])
+        hessian, linear = sign.T @ hessian @ sign, linear @ sign
+    size = len(linear)
+    linear = linear - absolute / 2
+    bounded = nonnegative or split
+    if relaxation is not None:
+        half = relaxation / 2 * np.eye(size)
+        hessian = np.block([[hessian + half, -half], [-half, half]])
+        linear = np.concatenate([linear, np.zeros(size)])
+    wanted = slice(size if relaxation is not None else 0, None)
+    sums = [np.ones(len(linear[wanted]))] if sums_to_one else []
+    rows = np.vstack([*sums, *(np.eye(len(linear[wanted])) if bounded else [])]) if sums or bounded else None
+    if rows is None:
+        code = np.linalg.lstsq(hessian, linear, rcond=None)[0]
+        return code @ hessian @ code - 2 * linear @ code
+    constraints = np.zeros((len(linear), len(rows)))
+    constraints[wanted] = rows.T
+    bounds = np.concatenate([np.ones(len(sums)), np.zeros(len(rows) - len(sums))])
+    # The proximal point method: each step is definite enough for quadprog, and the steps lead to the optimum.
+    near = 1e-7 * (max(np.trace(hessian) / len(hessian), np.abs(linear).max(initial=0.0)) or 1.0)
+    code = np.zeros(len(linear))
+    for _ in range(50):
+        aim = linear + near * code
+        code = quadprog.solve_qp(hessian + near * np.eye(len(hessian)), aim, constraints, bounds, meq=len(sums))[0]
+    return code @ hessian @ code - 2 * linear @ code

@@ -1,11 +1,11 @@
-"""Every classifier on arrays that live on a GPU, PyTorch's and CuPy's; skipped where there is none."""
+"""Every classifier on PyTorch and CuPy arrays on a GPU; skipped if there is none."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from ancr import solve
-from ancr._arrays import to_numpy
+from ancr.backends.arrays import to_numpy
 from tests.test_array_api import CASES, CLASSIFIERS, METHODS, numpy_answers
 
 
@@ -41,7 +41,7 @@ def test_answers_are_those_of_numpy(on_device, number, case, dtype):
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_exact_solutions_are_certified_there(on_device, constraint, dtype):
+def test_exact_solutions_are_certified_on_the_device(on_device, constraint, dtype):
     rng = np.random.default_rng(0)
     atoms, queries = (np.abs(rng.standard_normal(shape)).astype(dtype) for shape in ((500, 60), (300, 60)))
     moved = solve(on_device(atoms), on_device(queries), alpha=1e-3, constraint=constraint)

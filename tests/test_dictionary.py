@@ -15,7 +15,7 @@ def test_blocks_order_and_norms():
         assert (y[d.order[block]] == d.classes[k]).all()
         assert (d.labels[block] == k).all()
     np.testing.assert_allclose(d.atoms[d.position][0], X[0] / np.linalg.norm(X[0]))
-    assert not d.atoms[d.position[3]].any()  # a zero row stays zero, never NaN
+    assert not d.atoms[d.position[3]].any()  # a zero row stays zero and does not become NaN
     np.testing.assert_allclose(d.gram, d.atoms @ d.atoms.T)
     for block, gram in zip(d.blocks, d.block_grams, strict=True):
         np.testing.assert_allclose(gram, d.gram[block, block])

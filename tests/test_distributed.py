@@ -1,4 +1,4 @@
-"""Dask: the answers of one machine, sent once, and the same when a worker dies. Small clusters of real processes."""
+"""Dask gives the answers of one machine, sends data once and survives the loss of a worker. Uses small clusters."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import ancr
 from ancr.distributed import DaskClassifier, ShardedClassifier
-from ancr.sharding import Question, Shard, price
+from ancr.distributed.shards import Question, Shard, price
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +103,16 @@ ARRIVALS = []
 
 
 class Counted(ancr.ANCRClassifier):
-    """Notes every time it is unpickled: once for every time that its bytes arrived."""
+    """Counts how often it is unpickled, which is how often its bytes arrived."""
 
     def __setstate__(self, state):
         super().__setstate__(state)
         ARRIVALS.append(len(self.dictionary_.atoms))
 
 
-def test_the_dictionary_crosses_the_wire_once_a_worker(data, cluster):
+def test_the_dictionary_is_sent_to_each_worker_once(data, cluster):
     X, y, Q = data
-    X, y = np.tile(X, (20, 1)), np.tile(y, 20)  # far more bytes than the queries and their answers
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)  # far more bytes than queries and answers
     queries = da.from_array(np.tile(Q, (4, 1))[:100], chunks=(1, 20))
     clf = Counted().fit(X, y)
     with DaskClassifier(clf) as lazy:
@@ -120,7 +120,7 @@ def test_the_dictionary_crosses_the_wire_once_a_worker(data, cluster):
         again = lazy.predict(queries).compute()
     assert list(cluster.run(arrivals).values()) == [[len(X)], [len(X)]]
     carried = cluster.run(lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
-    assert max(carried.values()) < clf.dictionary_.atoms.nbytes  # workers had no need of each other's copies
+    assert max(carried.values()) < clf.dictionary_.atoms.nbytes  # workers did not need each other's copies
     np.testing.assert_array_equal(labels, again)
     np.testing.assert_array_equal(labels, clf.classes_[residuals.argmin(axis=1)])
 
@@ -129,7 +129,7 @@ def arrivals():
     return ARRIVALS
 
 
-def test_what_was_learned_since_is_sent_again(data, cluster):
+def test_a_classifier_is_sent_again_after_learning(data, cluster):
     X, y, Q = data
     clf = ancr.ANCRClassifier().fit(X[:100], y[:100])
     queries = da.from_array(Q, chunks=(15, 20))
@@ -143,7 +143,7 @@ def test_what_was_learned_since_is_sent_again(data, cluster):
             before.compute()
 
 
-def test_bad_queries_are_told_before_anything_is_computed(data):
+def test_bad_queries_are_rejected_before_anything_is_computed(data):
     X, y, Q = data
     lazy = DaskClassifier(ancr.CRCClassifier()).fit(X, y)
     with pytest.raises(ValueError, match="X must have the 20 features seen by fit, got 3"):
@@ -239,7 +239,7 @@ def test_fifty_thousand_atoms_in_single_precision(cluster, tmp_path):
 
 
 class Fragile(ShardedClassifier):
-    """Loses a worker just before the second look at all atoms."""
+    """Loses a worker just before the second pricing round."""
 
     looks = 0
 
@@ -251,7 +251,7 @@ class Fragile(ShardedClassifier):
         return super()._on_workers(function, arguments)
 
 
-def test_a_worker_lost_between_looks_changes_nothing(data, tmp_path):
+def test_a_worker_lost_between_pricing_rounds_changes_nothing(data, tmp_path):
     X, y, Q = data
     files = write(tmp_path, X, y, "npy")
     with (
@@ -279,7 +279,7 @@ def test_single_precision_files_are_certified_in_double(data, cluster, tmp_path)
     assert solution.converged.all()
 
 
-def test_pricing_sees_what_rounding_would_hide(tmp_path):
+def test_pricing_finds_what_rounding_would_hide(tmp_path):
     """Two atoms that single precision cannot tell apart, one on either side of the level."""
     x = np.linspace(0.1, 1.0, 64, dtype=np.float32)
     above = x.copy()
@@ -297,8 +297,8 @@ def test_pricing_sees_what_rounding_would_hide(tmp_path):
     np.testing.assert_allclose(answer.surplus, (exact[1] - level) ** 2, rtol=1e-6)
 
 
-def test_pricing_keeps_the_hardest_and_passes_over_the_known(tmp_path, monkeypatch):
-    monkeypatch.setattr("ancr.sharding.CHUNK_ROWS", 16)
+def test_pricing_keeps_the_hardest_pulls_and_skips_known_atoms(tmp_path, monkeypatch):
+    monkeypatch.setattr("ancr.distributed.shards.CHUNK_ROWS", 16)
     rng = np.random.default_rng(1)
     atoms, residuals = rng.standard_normal((200, 5)), rng.standard_normal((3, 5))
     np.save(tmp_path / "a.npy", atoms)
@@ -331,7 +331,7 @@ def test_pricing_keeps_the_hardest_and_passes_over_the_known(tmp_path, monkeypat
         (ancr.ANCRClassifier(alpha=-1.0), "alpha"),
     ],
 )
-def test_what_shards_cannot_do_is_said(estimator, message):
+def test_estimators_unsuited_to_shards_are_refused(estimator, message):
     with pytest.raises(ValueError, match=message):
         ShardedClassifier(estimator).fit(["a.npy"], ["b.npy"])
 
@@ -342,9 +342,9 @@ def test_bad_files_are_named(data, cluster, tmp_path):
     clf = ShardedClassifier(ancr.ANCRClassifier())
     with pytest.raises(ValueError, match=r"files that end in .* got 'atoms.csv'"):
         clf.fit(["atoms.csv"], [y])
-    with pytest.raises(ValueError, match="one for each of its 80 rows"):
+    with pytest.raises(ValueError, match="one per row, 80 in all"):
         clf.fit(paths, [y] * 3)
-    with pytest.raises(ValueError, match="labels must be one for each of the 3 paths"):
+    with pytest.raises(ValueError, match="labels must hold one entry for each of the 3 paths"):
         clf.fit(paths, labels[:2])
     with pytest.raises(ValueError, match=r"paths must be a list of files, got 'atoms\.npy'"):
         clf.fit("atoms.npy", labels)

@@ -1,4 +1,4 @@
-"""The Python lines of the documentation run, on small stand-ins for the names that they take for granted."""
+"""The Python code of the documentation runs, with small stand-ins for the names that it assumes."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Importing costs next to nothing and loads nothing heavy."""
+"""Importing is almost free and loads nothing heavy."""
 
 import re
 import subprocess

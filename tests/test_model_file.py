@@ -1,4 +1,4 @@
-"""The model format: versioned, plain, and nothing in it is executed."""
+"""The model format is versioned and plain, and nothing in it is executed."""
 
 import json
 import pickle
@@ -28,7 +28,7 @@ def rewritten(path, **changes):
     return path
 
 
-def test_a_model_comes_back_and_predicts_the_same(saved):
+def test_a_loaded_model_predicts_the_same(saved):
     model = Model.load(saved)
     expected = ancr.NRCClassifier(rule="res").fit(model.samples, model.labels).predict(model.samples)
     np.testing.assert_array_equal(model.build().predict(model.samples), expected)
@@ -49,17 +49,17 @@ def test_loading_executes_nothing(tmp_path, saved):
     with np.load(saved) as content:
         arrays = dict(content)
     np.savez(saved, **{**arrays, "labels": np.array([Bomb()], dtype=object)}, allow_pickle=True)
-    with pytest.raises(ModelFileError, match="is no ancr model"):
+    with pytest.raises(ModelFileError, match="is not an ancr model"):
         Model.load(saved)
     (tmp_path / "plain.pickle").write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(ModelFileError, match="is no ancr model"):
+    with pytest.raises(ModelFileError, match="is not an ancr model"):
         Model.load(tmp_path / "plain.pickle")
     assert not (tmp_path / "exploded").exists()
 
 
 @pytest.mark.parametrize("method", ["os.system", "Representation", "__class__", ""])
 def test_only_methods_of_this_package_can_be_named(saved, method):
-    with pytest.raises(ModelFileError, match="is unknown; there are"):
+    with pytest.raises(ModelFileError, match="is unknown; choose from"):
         Model.load(rewritten(saved, method=method))
 
 
@@ -68,7 +68,7 @@ def test_damaged_headers_are_refused(saved, header):
     with np.load(saved) as content:
         arrays = dict(content)
     np.savez(saved, **{**arrays, "header": np.array(header)})
-    with pytest.raises(ModelFileError, match="is no ancr model"):
+    with pytest.raises(ModelFileError, match="is not an ancr model"):
         Model.load(saved)
 
 

@@ -1,4 +1,4 @@
-"""The README's Python lines run as printed and print what it says; docstring examples hold."""
+"""The README's Python code runs as printed and gives the printed output; docstring examples hold."""
 
 import contextlib
 import doctest
@@ -18,7 +18,7 @@ MODULES = (
     "ancr.classifiers.presets",
     "ancr.classifiers.rivals",
     "ancr.features.eigenfaces",
-    "ancr.model_selection",
+    "ancr.selection.cross_validation",
 )
 
 

@@ -1,4 +1,4 @@
-"""Projections against brute force and against their defining property."""
+"""Projections compared with brute force and checked against their defining property."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Citizenship in scikit-learn: its own checks, and what users of pipelines, frames and pickles expect."""
+"""Compatibility with scikit-learn: its own checks, and what users of pipelines, frames and pickles expect."""
 
 import pickle
 
@@ -80,7 +80,7 @@ def test_frames_give_feature_names(frame, iris):
 def test_layouts_and_precisions_agree(classifier, layout):
     data, target = make_classification(90, 40, n_informative=20, n_classes=3, random_state=0)
     X, y, Q = data[:60], target[:60], data[60:]
-    if isinstance(classifier, ancr.SACRCClassifier):  # as many picks as features leave only rounding to pick by
+    if isinstance(classifier, ancr.SACRCClassifier):  # with a pick per feature, the last picks depend on rounding
         classifier = ancr.SACRCClassifier(n_nonzero=5)
     plain = clone(classifier).fit(X, y)
     other = clone(classifier).fit(layout(X), y)
@@ -163,7 +163,7 @@ def test_bad_data_is_named(iris):
         clf.predict(Q[:, :2])
 
 
-def test_a_fit_that_fails_leaves_the_last_one(iris):
+def test_a_failed_fit_leaves_the_previous_one(iris):
     X, y, Q, _ = iris
     clf = ancr.ANCRClassifier().fit(X, y)
     expected = clf.predict(Q)

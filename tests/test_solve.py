@@ -17,9 +17,9 @@ ATOMS, QUERIES = np.eye(3), np.ones((2, 3))
         ({"quadratic": "cubic"}, "'quadratic' parameter of solve"),
         (
             {"solver": "closed_form"},
-            r"cannot be combined with constraint='simplex'.*use solver in \['exact', 'admm'\]",
+            r"cannot be combined with constraint='simplex'.*Use solver in \['exact', 'admm'\]",
         ),
-        ({"solver": "admm", "constraint": "free"}, "accepts constraint in"),
+        ({"solver": "admm", "constraint": "free"}, r"for sets with inequalities\. Use solver in \['exact'"),
         ({"quadratic": "l1", "constraint": "affine"}, r"quadratic='l1'"),
         ({"queries": np.ones((2, 4))}, "queries must have the 3 features of the atoms, got 4"),
         ({"queries": [[np.nan, 0, 0]]}, "queries contains NaN"),
@@ -35,7 +35,7 @@ def test_bad_input_is_named(changes, message):
 
 
 @pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
-def test_one_entry_a_query(constraint):
+def test_one_entry_per_query(constraint):
     solution = solve(ATOMS, QUERIES, constraint=constraint)
     assert solution.codes.shape == (2, 3)
     for entry in (solution.objective, solution.gap, solution.n_iter, solution.converged, solution.violation):

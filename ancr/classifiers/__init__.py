@@ -1,4 +1,4 @@
-"""Classifiers: the four axes behind scikit-learn's API, and the named methods as presets."""
+"""Classifiers: the axes behind scikit-learn's API, and the named methods as presets."""
 
 from ancr.classifiers.base import RepresentationClassifier
 from ancr.classifiers.presets import ACRClassifier, ANCRClassifier, CRCClassifier, NCRClassifier, NRCClassifier
@@ -12,16 +12,7 @@ from ancr.classifiers.rivals import (
 )
 
 __all__ = [
-    "ACRClassifier",
-    "ANCRClassifier",
-    "CCRCClassifier",
-    "CRCClassifier",
-    "CROCClassifier",
-    "NCRClassifier",
-    "NRCClassifier",
-    "NSCClassifier",
-    "ProCRCClassifier",
-    "RepresentationClassifier",
-    "SACRCClassifier",
+    "ACRClassifier", "ANCRClassifier", "CCRCClassifier", "CRCClassifier", "CROCClassifier", "NCRClassifier",
+    "NRCClassifier", "NSCClassifier", "ProCRCClassifier", "RepresentationClassifier", "SACRCClassifier",
     "SRCClassifier",
-]
+]  # fmt: skip

@@ -6,43 +6,45 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
-from ancr._arrays import (
+from ancr.backends.arrays import (
+    blas_threads_for,
     check_rows,
     check_same_kind,
     concat,
     is_foreign,
-    leaves,
     like,
-    namespace,
     needs_numpy,
     to_numpy,
+    unit_rows,
 )
-from ancr._parallel import blas_threads_for
 from ancr.classifiers.explanation import explain_block
 from ancr.dictionary import Dictionary
-from ancr.quadratics import QUADRATICS
-from ancr.rules import RULES, class_residuals, classes_can_be_skipped, nearest_class
+from ancr.problem import Problem
+from ancr.rules import RULES, Rule, class_residuals, named_rule
 from ancr.sets import SETS
-from ancr.solvers import PARAMETER_CONSTRAINTS, Problem, finite, make_solver, solve_blocks
+from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
 
 
 class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
-    """What all classifiers of the family share: build the dictionary, code queries in chunks, apply the rule.
+    """What all classifiers of the family share: they build the dictionary, code queries in blocks and apply the rule.
 
-    A subclass has ``quadratic`` and ``constraint`` as parameters or as class attributes, and whichever of the
-    other settings it lets a user choose.
+    A subclass has ``quadratic`` and ``constraint`` as parameters or as class attributes, and those other settings as
+    parameters that a user may choose; all others have the values below.
     """
+
+    alpha, beta, relaxation = 0.0, 0.0, None
+    solver, rho, max_iter, tol, code = "exact", 1.0, None, None, None
+    rule = "res"
 
     _parameter_constraints: ClassVar[dict] = {
         **PARAMETER_CONSTRAINTS,
-        "rule": [StrOptions(set(RULES))],
+        "rule": [StrOptions(set(RULES)), Rule],
         "normalize": ["boolean"],
         "weight": [Interval(Real, 0, 1, closed="both")],
         "subspace_alpha": [Interval(Real, 0, None, closed="left")],
@@ -50,13 +52,13 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     }
 
     def fit(self, X, y):
-        """Build the dictionary and factor what every query shares.
+        """Build the dictionary and compute the factorisation that all queries share.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Training samples, the atoms of the dictionary. Arrays of other libraries (PyTorch, CuPy and all that
-            follow the array API) stay what and where they are, and so do all results.
+            follow the array API) keep their library and device, and so do all results.
         y : array-like of shape (n_samples,)
             Their labels: numbers or strings, at least two classes.
 
@@ -74,20 +76,20 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return self._learn(Dictionary.build(X, y, normalize=self.normalize))
 
     def partial_fit(self, X, y, classes=None):
-        """Append samples to the dictionary, and classes where y brings new ones.
+        """Append samples to the dictionary, and any new classes in y.
 
-        The result is that of `fit` on all samples together, in the order they came. Only the first call factors;
-        later ones leave that to the next query, which extends what the last one had by the products of the samples
-        that came since. So ten calls in a row cost one factorisation.
+        The result is that of `fit` on all samples together, in the order they came. Only the first call factorises;
+        later ones leave that to the next query, which extends the previous products by those of the samples added
+        since. So ten calls in a row cost one factorisation.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            More training samples. They take the precision of the first call's.
+            More training samples. They are converted to the precision of the first call.
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like or None, default=None
-            Classes to know from now on, which must hold every label of y; None takes them as y brings them. A class
+            Classes to know from now on, which must include every label in y; None means the labels in y. A class
             without samples is never predicted. Only a first call whose y has a single class needs it.
 
         Returns
@@ -100,21 +102,21 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
         X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
-        with warnings.catch_warnings():  # a batch of one sample a class is no sign of regression
+        with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
         if first:
             return self._learn(Dictionary.build(X, y, normalize=self.normalize, classes=classes))
         self.dictionary_ = self.dictionary_.extend(X, y, normalize=self._unit_norm, classes=classes)
         self.classes_ = self.dictionary_.classes
-        # A clone keeps the settings of this call, whatever `set_params` changes before the next query.
+        # A clone keeps the settings of this call even if `set_params` changes them before the next query.
         self._prepare_later = partial(clone(self)._prepare, self.dictionary_)
         vars(self).pop("solver_", None)
         return self
 
     @cached_property
     def solver_(self):
-        """The solver, made by the first query after `partial_fit`."""
+        """The solver; after `partial_fit`, the next query makes it."""
         if "_prepare_later" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
         learned = self._prepare_later()
@@ -134,12 +136,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
         learned = (prepare or self._prepare)(dictionary)
-        # Nothing is assigned before everything is there: a fit that fails leaves the last one standing.
+        # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         self.dictionary_, self.classes_ = dictionary, dictionary.classes
         for name, value in learned.items():
             setattr(self, name, value)
-        vars(self).pop("_prepare_later", None)  # of a dictionary that is no more
-        # Queries must be scaled as the atoms were, whatever becomes of the parameter.
+        vars(self).pop("_prepare_later", None)  # belongs to the previous dictionary
+        # Queries must be scaled as the atoms were, even if the parameter changes later.
         self._unit_norm = self.normalize
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
@@ -149,37 +151,39 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return "dictionary_" in vars(self)
 
     def _prepare(self, dictionary):
-        """What `fit` learns beside the dictionary: ``{attribute: value}``."""
-        alpha, gamma = float(getattr(self, "alpha", 0.0)), float(getattr(self, "gamma", 0.0))
-        quadratic = QUADRATICS[self.quadratic](alpha, gamma, dictionary.n_classes)
-        n, d = dictionary.atoms.shape
-        problem = Problem(dictionary, quadratic, SETS[self.constraint], finite(getattr(self, "relaxation", None)))
+        """What `fit` learns besides the dictionary: ``{attribute: value}``."""
+        n, d = dictionary.n_atoms, dictionary.n_features
+        problem = self._problem(dictionary)
         with blas_threads_for(2 * n * d * min(n, d)):
-            return {"solver_": self._make_solver(problem)}
+            return {"solver_": self._make_solver(problem), "_rule": self._make_rule().prepare(dictionary)}
+
+    def _problem(self, dictionary):
+        return Problem.of(
+            dictionary,
+            self.quadratic,
+            self.constraint,
+            alpha=self.alpha,
+            beta=self.beta,
+            relaxation=self.relaxation,
+        )
 
     def _make_solver(self, problem):
-        options = ("rho", "max_iter", "tol", "code")
-        return make_solver(self.solver, problem, **{key: getattr(self, key) for key in options if hasattr(self, key)})
+        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code")}
+        return make_solver(self.solver, problem, **options)
 
-    @property
-    def _chosen_rule(self):
-        """Name of the rule; None for a method with one of its own."""
-        return getattr(self, "rule", None)
-
-    def _decide(self, queries, codes):
-        """Decision values, larger is better: the rule on the codes."""
-        return RULES[self._chosen_rule](self.dictionary_, queries, codes)
+    def _make_rule(self):
+        return named_rule(self.rule)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Without Σc = 1 a code knows no offset: on the two-feature blobs of scikit-learn's checks CRC scores 0.72 and
-        # NRC 0.7, whatever their settings.
         tags.array_api_support = True
-        tags.classifier_tags.poor_score = self.constraint in ("free", "nonnegative")
+        # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
+        # 0.72 and NRC 0.7 with any settings.
+        tags.classifier_tags.poor_score = not SETS.get(self.constraint, self.constraint).sums_to_one
         return tags
 
     def _map_solutions(self, method, X, then):
-        """Results of ``then(queries, solution)`` on every block of queries, for a public method."""
+        """Results of ``then(queries, solution)`` on each block of queries, for a public method."""
         check_is_fitted(self)
         caller = f"Inputs passed to {type(self).__name__}.{method}()"
         check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
@@ -188,30 +192,15 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return solve_blocks(self.solver_, X, then, leaves(X).unit_rows if self._unit_norm else None)
-
-    def _decide_among_present(self, queries, codes):
-        values = self._decide(queries, codes)
-        empty = np.diff(self.dictionary_.bounds) == 0
-        if empty.any():  # classes known by name that have no sample yet
-            values[:, like(np.flatnonzero(empty), values)] = -float("inf")
-        return values
+        return self.solver_.map(X, then, unit_rows if self._unit_norm else None)
 
     def _winners(self, queries, solution):
-        """Number of the class with the largest decision value."""
-        if self._chosen_rule != "res" or not classes_can_be_skipped(self.dictionary_, solution.held):
-            return self._winners_by_value(queries, solution)
-        winners = nearest_class(self.dictionary_, queries, solution.held)
-        if (tied := winners < 0).any():  # a label must not contradict the decision values
-            winners[tied] = self._winners_by_value(queries, solution)[tied]
-        return winners
-
-    def _winners_by_value(self, queries, solution):
-        return namespace(queries).argmax(self._decide_among_present(queries, solution.sorted_codes), axis=1)
+        """Index of the winning class, for each query."""
+        return self._rule.winner(self.dictionary_, queries, solution.sorted_codes)
 
     def _decisions(self, method, X):
         def decide(queries, solution):
-            return self._decide_among_present(queries, solution.sorted_codes)
+            return self._rule.scores_of_present(self.dictionary_, queries, solution.sorted_codes)
 
         return concat(self._map_solutions(method, X, decide))
 
@@ -226,17 +215,17 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_queries,)
-            Of the library and on the device of X; strings are NumPy's.
+            In the library and on the device of X; string labels are NumPy arrays.
         """
         return self._labels(concat(self._map_solutions("predict", X, self._winners)))
 
     def _labels(self, winners):
-        labels = namespace(self.classes_).take(self.classes_, like(winners, self.classes_), axis=0)
+        labels = self.classes_[like(winners, self.classes_)]
         words = isinstance(labels, np.ndarray) and labels.dtype.kind not in "biuf"
         return labels if words else like(labels, winners)
 
     def score(self, X, y, sample_weight=None):
-        """Share of queries whose label is predicted.
+        """Accuracy: the share of queries whose label is predicted correctly.
 
         Parameters
         ----------
@@ -265,7 +254,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_queries,) for two classes, else (n_queries, n_classes)
-            For two classes the value of ``classes_[1]`` less that of ``classes_[0]``.
+            For two classes, the value of ``classes_[1]`` minus that of ``classes_[0]``.
         """
         values = self._decisions("decision_function", X)
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
@@ -274,7 +263,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """Softmax of the decision values over ``temperature``.
 
         A ranking of the classes scaled to sum to one. It is *not* calibrated: at a given temperature, 0.9 does
-        not mean that nine of ten such queries are right.
+        not mean that nine out of ten such queries are right.
 
         Parameters
         ----------
@@ -286,12 +275,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries, n_classes)
         """
         values = self._decisions("predict_proba", X) / self.temperature
-        xp = namespace(values)
+        xp = self.dictionary_.xp
         weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
         return weights / xp.sum(weights, axis=1, keepdims=True)
 
     def residuals(self, X):
-        """Class residuals r_i = ‖y − X_i c_i‖, whatever the rule.
+        """Class residuals r_i = ‖y − X_i c_i‖, which do not depend on the rule.
 
         Parameters
         ----------
@@ -301,7 +290,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_queries, n_classes)
-            Columns as ``classes_``.
+            Columns in the order of ``classes_``.
         """
 
         def residuals(queries, solution):
@@ -320,11 +309,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array or CSR array of shape (n_queries, n_train)
-            Columns in the order of the samples given to `fit`; NumPy's are CSR where the set makes codes sparse, those
-            of other libraries dense.
+            Columns in the order of the samples given to `fit`; NumPy codes are CSR where the set makes them sparse,
+            codes of other libraries are dense.
         """
-        parts = self._map_solutions("codes", X, lambda queries, solution: solution.codes)
-        return (sparse.vstack if sparse.issparse(parts[0]) else concat)(parts)
+        return concat(self._map_solutions("codes", X, lambda queries, solution: solution.codes))
 
     def explain(self, X, top=5):
         """The training samples that decided each query.
@@ -334,12 +322,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_queries, n_features)
             Queries.
         top : int, default=5
-            Samples to show a query; fewer where the code uses fewer.
+            Samples to show for each query; fewer where the code uses fewer.
 
         Returns
         -------
         list of Explanation
-            One a query, with ``indices``, ``weights``, ``labels`` and ``shares`` of its strongest samples.
+            One per query, with ``indices``, ``weights``, ``labels`` and ``shares`` of its strongest samples.
         """
         if not isinstance(top, Integral) or top < 1:
             raise ValueError(f"top must be a positive integer, got {top!r}")
@@ -352,47 +340,48 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
 
 class RepresentationClassifier(BaseRepresentationClassifier):
-    """Classifier with all four axes open.
+    """Classifier with all axes open.
 
     A query y is coded by
 
         c = argmin cᵀHc − 2bᵀc   over a set,
 
-    where the quadratic gives H and b, and the rule turns c into one decision value a class. The named
-    classifiers are presets of this one; combinations that have no name are made here.
+    where the quadratic gives H and b, and the rule turns c into one score per class. The named classifiers are
+    presets of this one; combinations that have no name are made here. Wherever a name is accepted, so is an object of
+    your own: a function for the quadratic, a `Set`, a `Solver`, a `Rule` (see ``CONTRIBUTING.md``).
 
     Parameters
     ----------
-    quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"}, default="ridge"
+    quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"} or callable
         ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁;
-        ``"subspace"`` (NSC): Σ‖y − X_i c_i‖² + λ‖c‖²; ``"probabilistic"`` (ProCRC): ridge + γΣ‖Xc − X_i c_i‖²;
-        ``"competitive"`` (CCRC): ridge + γΣ‖y − X_i c_i‖².
-    constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
-        Where c may live: anywhere; Σc = 1; c ≥ 0; both.
+        ``"subspace"`` (NSC): Σ‖y − X_i c_i‖² + λ‖c‖²; ``"probabilistic"`` (ProCRC): ridge + βΣ‖Xc − X_i c_i‖²;
+        ``"competitive"`` (CCRC): ridge + βΣ‖y − X_i c_i‖².
+    constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="free"
+        The set that c must lie in: anywhere; Σc = 1; c ≥ 0; both.
     alpha : float, default=1e-3
         The paper's λ ≥ 0. Not used by ``"least_squares"``.
-    gamma : float, default=1e-3
-        Weight γ ≥ 0 of the class terms of ``"probabilistic"`` and ``"competitive"``.
-    solver : {"exact", "closed_form", "admm"}, default="exact"
-        ``"exact"``: the optimum, on every set; ``"admm"``: the paper's Algorithm 1, for the non-negative and simplex
-        sets; ``"closed_form"``: what ``"exact"`` uses on the free and affine sets.
-    rule : {"res", "reg", "pro", "label"}, default="res"
-        Class residual ‖y − X_i c_i‖; that squared over ‖c_i‖²; ‖Xc − X_i c_i‖²; or the summed entries of the class.
+    beta : float, default=1e-3
+        Weight β ≥ 0 of the class terms of ``"probabilistic"`` and ``"competitive"``.
+    solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
+        ``"exact"``: the optimum, on every plain set; ``"admm"``: the paper's Algorithm 1, for sets with inequalities;
+        ``"closed_form"``: what ``"exact"`` uses on the free and affine sets; ``"interior_point"``: for ``"l1"``.
+    rule : {"res", "reg", "pro", "label"} or Rule, default="res"
+        Class residual ‖y − X_i c_i‖; its square over ‖c_i‖²; ‖Xc − X_i c_i‖²; or the sum of the class's entries.
     rho : float, default=1.0
         ADMM's penalty ρ.
     max_iter : int or None, default=None
-        ADMM's iterations. Given without ``tol`` the count is fixed on purpose: exactly ``max_iter`` iterations
-        are run and nothing warns. None means 10000.
+        ADMM's iterations. If given without ``tol``, exactly ``max_iter`` iterations are run, without a warning. None
+        means 10000.
     tol : float or None, default=None
         Exact: the relative gap that a query must reach; None means 1e-8, in float32 1e-6. ADMM: the tolerance on
         max(‖z−c‖, ‖z−z_prev‖, ‖c−c_prev‖). A query that does not meet it within ``max_iter``
         iterations is reported by a `ConvergenceWarning`. None means 1e-5, in float32 1e-4, where
         ``max_iter`` is None too, and no tolerance otherwise.
     relaxation : float or None, default=None
-        γ > 0 lets a code leave the non-negative or simplex set, at the price γ/2·dist². From γ → 0, the free set, to
-        None, which is γ = ∞, one convex family; `ANCRClassifierCV` chooses from it.
+        γ > 0 lets a code leave the non-negative or simplex set, at the price γ/2·dist². The problems form one convex
+        family from γ → 0, the free set, to None, which means γ = ∞; `ANCRClassifierCV` chooses from it.
     code : {"c", "z"} or None, default=None
-        ADMM and a relaxation have two codes to classify with: z lies in the set, c only near it. None means c with
+        ADMM and a relaxation give two codes to classify with: z lies in the set, c only near it. None means c with
         a relaxation and z for ADMM (the paper used c).
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm (Algorithm 2, step 1).
@@ -410,9 +399,9 @@ class RepresentationClassifier(BaseRepresentationClassifier):
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had string names.
+        Names of the features, if X had string names.
     n_iter_ : int
-        Always 1: fitting is one factorisation. Iterations a query are in ``ancr.solve(...).n_iter``.
+        Always 1: fitting is one factorisation. Iterations per query are in ``ancr.solve(...).n_iter``.
 
     Examples
     --------
@@ -430,7 +419,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         quadratic="ridge",
         constraint="free",
         alpha=1e-3,
-        gamma=1e-3,
+        beta=1e-3,
         solver="exact",
         rule="res",
         rho=1.0,
@@ -444,7 +433,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.quadratic = quadratic
         self.constraint = constraint
         self.alpha = alpha
-        self.gamma = gamma
+        self.beta = beta
         self.solver = solver
         self.rule = rule
         self.rho = rho

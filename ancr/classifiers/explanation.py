@@ -1,11 +1,11 @@
-"""Which training samples decided."""
+"""The training samples that decided a prediction."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from ancr._arrays import like, namespace, to_numpy
+from ancr.backends.arrays import like, namespace, to_numpy
 
 
 @dataclass(frozen=True)
@@ -15,11 +15,11 @@ class Explanation:
     Attributes
     ----------
     label : object
-        The class predicted.
+        The predicted class.
     indices : ndarray of int
         Positions of the samples among those given to `fit`.
     weights : ndarray
-        Their entries of the code.
+        Their entries in the code.
     labels : ndarray
         Their classes.
     shares : ndarray
@@ -41,7 +41,7 @@ class Explanation:
 
 
 def explain_block(dictionary, queries, codes, predicted, top):
-    """One `Explanation` a query, for a block of queries; NumPy's arrays, wherever the codes live."""
+    """One `Explanation` per query, for a block of queries, as NumPy arrays for codes of any library."""
     codes, queries = sparse.csr_array(to_numpy(codes)), to_numpy(queries)
     return [
         _explain(dictionary, query, codes.indices[a:b], codes.data[a:b], label, top)

@@ -9,7 +9,7 @@ class CRCClassifier(BaseRepresentationClassifier):
         c = argmin ‖y − Xc‖² + λ‖c‖² = (XᵀX + λI)⁻¹Xᵀy
 
     Rule ``reg``: the class with the smallest ‖y − X_i c_i‖² / ‖c_i‖². One factorisation of size min(n, d) at fit,
-    two products of n × d a query. The fastest of the family, and the yardstick for the others.
+    two products of n × d per query. The fastest of the family, and the yardstick for the others.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ACRClassifier(CRCClassifier):
 
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. 1ᵀc = 1
 
-    Rule ``res``. The paper prints a closed form with one n × n inverse *a query*; the same optimum is the free
+    Rule ``res``. The paper prints a closed form with one n × n inverse *per query*; the same optimum is the free
     code of the centred query over the centred atoms plus 1/n, so it costs what CRC costs.
 
     Parameters
@@ -87,8 +87,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0, 1ᵀc = 1        (Eq. 2)
 
     The query is a weighted mean of training samples, most of them with weight zero: the samples that decided can
-    be shown. Rule ``res``. The exact solver costs n·d a query plus n·s a round for the s atoms in use, about what CRC
-    costs. Use it where classes are well sampled and an answer has to be explained.
+    be shown. Rule ``res``. The exact solver costs n·d per query plus n·s per round for the s atoms in use, about what
+    CRC costs. Use it where classes are well sampled and an answer has to be explained.
 
     ``ANCRClassifier(alpha=1e-4, solver="admm", rho=1e-2, max_iter=5, code="c")`` is what the authors' script ran
     on AR: five iterations, classified with an iterate outside the simplex. That is a different classifier from
@@ -105,15 +105,15 @@ class ANCRClassifier(BaseRepresentationClassifier):
     rho : float, default=1.0
         ADMM's penalty ρ.
     max_iter : int or None, default=None
-        ADMM's iterations. Given without ``tol`` the count is fixed on purpose and nothing warns.
+        ADMM's iterations. If given without ``tol``, exactly that many are run, without a warning.
     tol : float or None, default=None
-        Exact: the relative gap to reach, by default 1e-8, in float32 1e-6. ADMM: its tolerance. Unmet, either is
-        reported by a `ConvergenceWarning`.
+        Exact: the relative gap to reach, by default 1e-8, in float32 1e-6. ADMM: its tolerance. A query
+        that misses it is reported by a `ConvergenceWarning`.
     relaxation : float or None, default=None
         γ > 0 lets the code leave the set at the price γ/2·dist²(c, set): CRC at γ → 0, the hard constraint at None or
         infinity. `ANCRClassifierCV` chooses it on the training set.
     code : {"c", "z"} or None, default=None
-        ADMM and a relaxation have two codes to classify with: z lies in the set, c only near it. None means c with
+        ADMM and a relaxation give two codes to classify with: z lies in the set, c only near it. None means c with
         a relaxation and z for ADMM.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.

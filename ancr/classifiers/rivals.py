@@ -1,21 +1,22 @@
-"""The methods that the paper compares ANCR with, as choices on the four axes."""
+"""The methods that the paper compares ANCR with, as choices on the axes."""
+
+from copy import copy
+
+from sklearn.utils._param_validation import StrOptions
 
 from ancr.classifiers.base import BaseRepresentationClassifier
-from ancr.quadratics import subspace
-from ancr.rules import class_squares, log_ratio
-from ancr.sets import SETS
-from ancr.solvers import ClosedForm, Problem, make_solver
-from ancr.solvers.l1 import InteriorPoint
-from ancr.solvers.omp import SparseAugmented
+from ancr.problem import Problem
+from ancr.rules import Rule, log_ratio
+from ancr.solvers import ClosedForm, Solver, SparseAugmented, make_solver
 
 
 class NSCClassifier(BaseRepresentationClassifier):
-    """Nearest subspace classifier: every class represents the query by itself.
+    """Nearest subspace classifier: each class represents the query by itself.
 
-        c_i = argmin ‖y − X_i c_i‖² + λ‖c_i‖²   for every class i
+        c_i = argmin ‖y − X_i c_i‖² + λ‖c_i‖²   for each class i
 
-    Rule ``res``. One small factorisation a class at fit, one product of n × d a query. Use it as the baseline without
-    collaboration: it needs enough samples a class to span what the class can look like.
+    Rule ``res``. One small factorisation per class at fit, one product of n × d per query. Use it as the baseline
+    without collaboration: it needs enough samples per class to span what the class can look like.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class NSCClassifier(BaseRepresentationClassifier):
     array([7, 3, 5])
     """
 
-    quadratic, constraint, solver = "subspace", "free", "exact"
+    quadratic, constraint = "subspace", "free"
 
     def __init__(self, *, alpha=1e-5, rule="res", normalize=True, temperature=0.1):
         self.alpha = alpha
@@ -56,22 +57,23 @@ class SRCClassifier(BaseRepresentationClassifier):
 
         c = argmin ‖y − Xc‖² + λ‖c‖₁
 
-    Rule ``reg`` by default, as the printed numbers need; the method's authors use ``res``. With ``gap=None`` the exact
-    solver: n × (atoms in use) a round, a handful of rounds a query. Use it when a query should be explained by as few
-    samples as possible, whatever their signs.
+    Rule ``reg`` by default, as the printed numbers require; the method's authors use ``res``. The exact solver costs
+    n × (atoms in use) per round, and takes a handful of rounds for each query. Use it when a query should be explained
+    by as few samples as possible, with weights of either sign.
 
     Parameters
     ----------
     alpha : float, default=1e-3
         λ ≥ 0.
-    gap : float or None, default=None
-        None: the optimum, certified. A number: an interior-point method stopped at this relative duality gap. The
-        published numbers come from such a solver stopped at 0.01; its iterates are dense, cost O(nd²) an iteration,
-        and classify differently from the optimum. Below 1e-5 rounding keeps it from its aim: use None.
+    solver : {"exact", "interior_point"} or Solver, default="exact"
+        ``"exact"``: the optimum, certified. ``"interior_point"``: a method that stops at a relative duality gap of
+        ``tol``. The published numbers come from such a solver stopped at 0.01; its iterates are dense, cost O(nd²) per
+        iteration, and classify differently from the optimum.
     rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
     tol : float or None, default=None
-        Relative gap the exact solver must certify; None means 1e-8, in float32 1e-6.
+        Relative duality gap to reach. None means, for the exact solver, 1e-8, in float32 1e-6; for the interior point
+        0.01. Below 1e-5 rounding keeps the interior point from reaching it.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -91,20 +93,19 @@ class SRCClassifier(BaseRepresentationClassifier):
     array([7, 3, 5])
     """
 
+    _parameter_constraints = {  # noqa: RUF012
+        **BaseRepresentationClassifier._parameter_constraints,
+        "solver": [StrOptions({"exact", "interior_point"}), Solver],
+    }
     quadratic, constraint = "l1", "free"
 
-    def __init__(self, *, alpha=1e-3, gap=None, rule="reg", tol=None, normalize=True, temperature=0.1):
+    def __init__(self, *, alpha=1e-3, solver="exact", rule="reg", tol=None, normalize=True, temperature=0.1):
         self.alpha = alpha
-        self.gap = gap
+        self.solver = solver
         self.rule = rule
         self.tol = tol
         self.normalize = normalize
         self.temperature = temperature
-
-    def _make_solver(self, problem):
-        if self.gap is None or not self.alpha:
-            return make_solver("exact", problem, tol=self.tol)
-        return InteriorPoint(problem, gap=self.gap)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -119,19 +120,19 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
         self,
         *,
         alpha=1e-3,
-        gamma=1e-3,
+        beta=1e-3,
         constraint="free",
         solver="exact",
         rule="res",
         rho=1.0,
         max_iter=None,
         tol=None,
-        code="z",
+        code=None,
         normalize=True,
         temperature=0.1,
     ):
         self.alpha = alpha
-        self.gamma = gamma
+        self.beta = beta
         self.constraint = constraint
         self.solver = solver
         self.rule = rule
@@ -146,19 +147,19 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
 class ProCRCClassifier(_ClassTermClassifier):
     """Probabilistic collaborative representation.
 
-        c = argmin ‖y − Xc‖² + λ‖c‖² + γΣ‖Xc − X_i c_i‖²
-          = [(γ(K−2)+1)XᵀX + γ·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
+        c = argmin ‖y − Xc‖² + λ‖c‖² + βΣ‖Xc − X_i c_i‖²
+          = [(β(K−2)+1)XᵀX + β·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
 
-    Rule ``pro``, as its authors have it: the smallest ‖Xc − X_i c_i‖². (The paper's AR numbers need ``reg``.) One
-    n × n factorisation at fit, two products of n × d a query. Use it as a stronger CRC where classes overlap. On the
-    other sets, ``constraint="simplex"`` say, it is a classifier nobody has published.
+    Rule ``pro``, as its authors use it: the smallest ‖Xc − X_i c_i‖². (The paper's AR numbers need ``reg``.) One
+    n × n factorisation at fit, two products of n × d per query. Use it as a stronger CRC where classes overlap. On the
+    other sets, such as ``constraint="simplex"``, it is a classifier nobody has published.
 
     Parameters
     ----------
-    alpha, gamma : float, default=1e-3
-        λ ≥ 0 and γ ≥ 0.
+    alpha, beta : float, default=1e-3
+        λ ≥ 0 and β ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
-        Where c may live.
+        The set that c must lie in.
     solver, rho, max_iter, tol, code
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="pro"
@@ -180,20 +181,20 @@ class ProCRCClassifier(_ClassTermClassifier):
         self,
         *,
         alpha=1e-3,
-        gamma=1e-3,
+        beta=1e-3,
         constraint="free",
         solver="exact",
         rule="pro",
         rho=1.0,
         max_iter=None,
         tol=None,
-        code="z",
+        code=None,
         normalize=True,
         temperature=0.1,
     ):
         super().__init__(
             alpha=alpha,
-            gamma=gamma,
+            beta=beta,
             constraint=constraint,
             solver=solver,
             rule=rule,
@@ -209,18 +210,18 @@ class ProCRCClassifier(_ClassTermClassifier):
 class CCRCClassifier(_ClassTermClassifier):
     """Competitive collaborative representation.
 
-        c = argmin ‖y − Xc‖² + λ‖c‖² + γΣ‖y − X_i c_i‖²
-          = (1+γ)[XᵀX + γ·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
+        c = argmin ‖y − Xc‖² + λ‖c‖² + βΣ‖y − X_i c_i‖²
+          = (1+β)[XᵀX + β·blockdiag(X_iᵀX_i) + λI]⁻¹Xᵀy
 
-    Rule ``res``. One n × n factorisation at fit, two products of n × d a query. Each class is pulled to represent the
-    query alone as well, between CRC (γ = 0) and NSC (γ → ∞).
+    Rule ``res``. One n × n factorisation at fit, two products of n × d per query. Each class is pulled to represent the
+    query alone as well, between CRC (β = 0) and NSC (β → ∞).
 
     Parameters
     ----------
-    alpha, gamma : float, default=1e-3
-        λ ≥ 0 and γ ≥ 0.
+    alpha, beta : float, default=1e-3
+        λ ≥ 0 and β ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
-        Where c may live.
+        The set that c must lie in.
     solver, rho, max_iter, tol, code
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="res"
@@ -265,7 +266,7 @@ class CROCClassifier(BaseRepresentationClassifier):
     Y. Chi, F. Porikli: Classification and boosting with multiple collaborative representations. IEEE TPAMI 36, 2014.
     """
 
-    quadratic, constraint, solver = "ridge", "free", "exact"
+    quadratic, constraint = "ridge", "free"
 
     def __init__(self, *, alpha=1e-3, weight=0.5, subspace_alpha=1e-4, normalize=True, temperature=0.1):
         self.alpha = alpha
@@ -274,15 +275,39 @@ class CROCClassifier(BaseRepresentationClassifier):
         self.normalize = normalize
         self.temperature = temperature
 
-    def _prepare(self, dictionary):
-        alone = ClosedForm(Problem(dictionary, subspace(self.subspace_alpha), SETS["free"]))
-        return {**super()._prepare(dictionary), "subspace_solver_": alone}
+    def _make_rule(self):
+        return Mixed(self.weight, self.subspace_alpha)
 
-    def _decide(self, queries, codes):
-        alone = self.subspace_solver_.solve(queries).sorted_codes
-        subspaces, _ = class_squares(self.dictionary_, queries, alone)
-        together, norms = class_squares(self.dictionary_, queries, codes)
-        return log_ratio(norms, (1.0 - self.weight) * subspaces + self.weight * together)
+
+class Mixed(Rule):
+    """CROC's rule: the residuals of the code at hand and of each class alone, mixed, over ‖c_i‖².
+
+    Parameters
+    ----------
+    weight : float
+        Weight of the code's residuals; the class subspaces have the rest.
+    subspace_alpha : float
+        λ of the class codes.
+    """
+
+    name = "mixed"
+    learns = True
+
+    def __init__(self, weight=0.5, subspace_alpha=1e-4):
+        self.weight, self.subspace_alpha = weight, subspace_alpha
+
+    def prepare(self, dictionary):
+        """A copy that can code queries over each class alone."""
+        prepared = copy(self)
+        prepared.alone = ClosedForm().prepare(Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha))
+        return prepared
+
+    def scores(self, dictionary, queries, codes, linear=None):
+        """log ‖c_i‖² − log [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²]."""
+        subspaces = dictionary.class_misfits(queries, self.alone.solve(queries).sorted_codes)
+        together = dictionary.class_misfits(queries, codes, linear)
+        mixed = (1.0 - self.weight) * subspaces + self.weight * together
+        return log_ratio(dictionary.class_norms(codes), mixed)
 
 
 class SACRCClassifier(BaseRepresentationClassifier):
@@ -290,7 +315,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
 
         c = CRC code + k-sparse code of orthogonal matching pursuit
 
-    Rule ``label``: the class with the largest sum of entries. CRC's cost plus k rows of the Gram matrix a query. Use
+    Rule ``label``: the class with the largest sum of entries. CRC's cost plus k rows of the Gram matrix per query. Use
     it when a dense code alone blurs the class and a sparse one alone is too sure of itself.
 
     Parameters
@@ -322,7 +347,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
         self.temperature = temperature
 
     def _make_solver(self, problem):
-        return SparseAugmented(problem, n_nonzero=self.n_nonzero)
+        return make_solver(SparseAugmented(self.n_nonzero), problem)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

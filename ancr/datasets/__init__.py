@@ -1,4 +1,4 @@
-"""Data sets of the paper, one that ships with scikit-learn, and a user's own folders and tables."""
+"""Loaders for the paper's data sets, scikit-learn's digits, and a user's own folders and tables."""
 
 from ancr.datasets._locate import DataNotFoundError, WrongTreeError, find_data
 from ancr.datasets.aircraft import load_aircraft

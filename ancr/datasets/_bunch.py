@@ -1,26 +1,26 @@
-"""The one shape every loader returns."""
+"""The structure that every loader returns."""
 
 import numpy as np
 from sklearn.utils import Bunch
 
 
 def dataset_bunch(info, data, target, target_names, *, train=None, test=None, image_shape=None, **more):
-    """Put a data set into a :class:`~sklearn.utils.Bunch` with the fields all loaders share.
+    """Make a :class:`~sklearn.utils.Bunch` with the fields that all loaders share.
 
     Parameters
     ----------
     info : DatasetInfo
-        Registry entry; gives licence, citation and description.
+        Registry entry with licence, citation and description.
     data : ndarray
-        One sample a row, or one image path an entry.
+        One row per sample, or one path per image.
     target : ndarray of int
-        Index into ``target_names`` of every sample.
+        Class of each sample, as an index into ``target_names``.
     target_names : sequence of str
         Names of the classes.
     train, test : ndarray of int or None
-        The split; None where there is none.
+        The split; None if there is none.
     image_shape : tuple of int or None
-        Height and width of a sample that is an image; None where images differ or samples are features.
+        Height and width of each sample; None if images differ in size or samples are not images.
     **more
         Further fields.
     """
@@ -41,11 +41,11 @@ def dataset_bunch(info, data, target, target_names, *, train=None, test=None, im
 
 
 def image_bunch(info, paths, target, target_names, is_train):
-    """Bunch of an image data set: ``data`` and ``filenames`` are paths, checked to exist."""
+    """Bunch of an image data set: ``data`` and ``filenames`` are paths; missing images are an error."""
     missing = [path for path in paths if not path.is_file()]
     if missing:
         listed = ", ".join(map(str, missing[:5]))
-        raise FileNotFoundError(f"{info.title}: {len(missing)} of {len(paths)} images missing: {listed}")
+        raise FileNotFoundError(f"{info.title}: {len(missing)} of {len(paths)} images are missing: {listed}")
     is_train = np.asarray(is_train, dtype=bool)
     filenames = np.asarray([str(path) for path in paths])
     return dataset_bunch(

@@ -1,11 +1,11 @@
-"""A pooch downloader that takes up a broken download where it stopped."""
+"""A pooch downloader that resumes an interrupted download."""
 
 import hashlib
 import shutil
 from pathlib import Path
 
-from ancr._progress import progress_bar
 from ancr.datasets._locate import cache_home
+from ancr.progress import progress_bar
 
 _CHUNK = 1 << 18
 
@@ -13,19 +13,19 @@ _CHUNK = 1 << 18
 class ResumingDownloader:
     """Download over HTTP through a partial file outside the data folders.
 
-    What arrived before the connection broke stays in ``partial_dir``, together with the server's validator
-    (ETag or Last-Modified). The next attempt, in this process or a later one, asks for the rest with
-    ``Range`` and ``If-Range``, so that a file that has changed meanwhile comes whole. Without a validator it
-    starts afresh.
+    When the connection breaks, the part received stays in ``partial_dir``, together with the server's validator
+    (ETag or Last-Modified). The next attempt, in this process or a later one, requests the rest with ``Range``
+    and ``If-Range``, so that a file that has changed in the meantime is downloaded in full. Without a validator
+    the download starts again.
 
     Parameters
     ----------
     partial_dir : path-like or None
-        Folder of partial files; None is ``partial`` in the cache folder.
+        Folder for partial files; None means ``partial`` in the cache folder.
     timeout : float
-        Seconds without a byte before the connection counts as broken.
+        Seconds without data after which the connection counts as broken.
     progress : bool
-        Show a bar on a terminal.
+        Show a progress bar on a terminal.
     """
 
     def __init__(self, partial_dir=None, timeout=30.0, progress=True):
@@ -34,12 +34,12 @@ class ResumingDownloader:
         self.progress = progress
 
     def __call__(self, url, output_file, pooch=None):
-        """Download ``url`` to ``output_file``, as pooch calls its downloaders."""
+        """Download ``url`` to ``output_file``; pooch calls this."""
         from filelock import FileLock
 
         self.partial_dir.mkdir(parents=True, exist_ok=True)
         stem = self.partial_dir / hashlib.sha256(url.encode()).hexdigest()[:24]
-        # two processes that fetch one address must not write into one partial file
+        # two processes that fetch the same address must not write to the same partial file
         with FileLock(stem.with_suffix(".lock")):
             part, validator = stem.with_suffix(".part"), stem.with_suffix(".validator")
             self._receive(url, part, validator)
@@ -54,10 +54,10 @@ class ResumingDownloader:
         if offset:
             headers |= {"Range": f"bytes={offset}-", "If-Range": validator.read_text()}
         with requests.get(url, headers=headers, stream=True, timeout=self.timeout) as response:
-            if response.status_code == 416:  # the partial file is as long as the whole, or longer
+            if response.status_code == 416:  # the partial file is at least as long as the whole file
                 part.unlink()
                 validator.unlink()
-                raise requests.exceptions.ConnectionError(f"{url}: the partial file did not fit and was dropped")
+                raise requests.exceptions.ConnectionError(f"{url}: the partial file did not match and was deleted")
             response.raise_for_status()
             resumed = response.status_code == 206
             _remember_validator(response, validator)
@@ -73,11 +73,11 @@ class ResumingDownloader:
                     out.write(chunk)
                     advance(len(chunk))
         if expected is not None and part.stat().st_size != expected:
-            raise requests.exceptions.ConnectionError(f"{url}: {part.stat().st_size} of {expected} bytes came")
+            raise requests.exceptions.ConnectionError(f"{url}: {part.stat().st_size} of {expected} bytes were received")
 
 
 def _remember_validator(response, path):
-    """Keep what proves later that the file is still the same; a weak ETag does not prove it."""
+    """Store a validator that proves later that the file is unchanged; a weak ETag does not."""
     etag = response.headers.get("ETag", "")
     mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
     if mark:

@@ -1,4 +1,4 @@
-"""Stored features of an image data set, found beside its images."""
+"""Stored features of an image data set, in the same folder as its images."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ _FIELDS = ("features", "labels", "is_train", "class_names", "image_names")
 
 
 def load_features(info, features, data_home=None):
-    """Features somebody stored as ``<set>/<features>.npz`` or ``<set>/<features>_<width>.npz``.
+    """Load features stored as ``<set>/<features>.npz`` or ``<set>/<features>_<width>.npz``.
 
-    Such a file is what ``ancr extract`` writes: ``features``, ``labels``, ``is_train``, ``class_names`` and
-    ``image_names``. The registry labels those that stand in for the paper's own; the label is the field
+    ``ancr extract`` writes such a file: ``features``, ``labels``, ``is_train``, ``class_names`` and
+    ``image_names``. The registry has a label for features that replace the paper's own; it is the field
     ``features`` of the result.
     """
     path = _find(info, features, data_home)
@@ -24,7 +24,7 @@ def load_features(info, features, data_home=None):
     is_train = values["is_train"].astype(bool)
     return dataset_bunch(
         info,
-        # float16 on disk; nothing downstream computes in it
+        # stored as float16 to save disk space
         values["features"].astype(np.float32),
         values["labels"],
         values["class_names"],

@@ -1,4 +1,4 @@
-"""Where data lies on this machine."""
+"""Folders of data on this machine."""
 
 import os
 from pathlib import Path
@@ -7,23 +7,23 @@ import platformdirs
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set is not on this machine; the message says where it was looked for and how to get it."""
+    """A data set is not on this machine; the message lists the folders searched and how to get it."""
 
 
 class WrongTreeError(DataNotFoundError):
-    """A folder is there, but not laid out as expected; the message shows both trees."""
+    """A folder exists but has another layout than expected; the message shows both trees."""
 
 
 def cache_home():
-    """Folder for what can be made again: ``ANCR_CACHE``, else the platform's cache folder."""
+    """Folder for files that can be recreated: ``ANCR_CACHE``, otherwise the platform's cache folder."""
     return Path(os.environ.get("ANCR_CACHE") or platformdirs.user_cache_dir("ancr", appauthor=False))
 
 
 def data_homes(data_home=None):
-    """Folders to look in, in order.
+    """Folders to search, in order.
 
-    The argument alone if given; else ``ANCR_DATA``, then ``shared/data`` beside the checkout, then the
-    platform's cache folder, where fetched data goes.
+    The argument alone if given; otherwise ``ANCR_DATA``, then ``shared/data`` beside the checkout, then the
+    platform's cache folder, where fetched data is stored.
     """
     if data_home is not None:
         return [Path(data_home).expanduser()]
@@ -33,33 +33,33 @@ def data_homes(data_home=None):
 
 
 def download_home(data_home=None):
-    """Folder that fetched data goes to: the argument, ``ANCR_DATA`` or the platform's cache folder."""
+    """Folder for fetched data: the argument, ``ANCR_DATA`` or the platform's cache folder."""
     return Path(data_home or os.environ.get("ANCR_DATA") or cache_home() / "data").expanduser()
 
 
 def find_data(name, data_home=None, hint="Set ANCR_DATA to the folder that holds it."):
-    """Path of a file below the first data home that has it.
+    """Path of a file in the first data home that has it.
 
     Parameters
     ----------
     name : str
         Path relative to a data home, such as ``"ar/AR_DAT.mat"``.
     data_home : path-like or None
-        The only folder to look in; None looks in all of :func:`data_homes`.
+        The only folder to search; None searches all of :func:`data_homes`.
     hint : str
-        What the error tells the reader to do.
+        Advice at the end of the error message.
 
     Raises
     ------
     DataNotFoundError
-        If no home has it.
+        If no data home has it.
     """
     homes = data_homes(data_home)
     for home in homes:
         if (home / name).is_file():
             return home / name
     looked = ", ".join(str(home / name) for home in homes)
-    raise DataNotFoundError(f"{name} not found. Looked for {looked}. {hint}")
+    raise DataNotFoundError(f"{name} not found. Searched for {looked}. {hint}")
 
 
 def find_tree(info, data_home=None):
@@ -68,9 +68,9 @@ def find_tree(info, data_home=None):
     Parameters
     ----------
     info : DatasetInfo
-        Registry entry; ``info.roots`` are the folder names accepted, ``info.markers`` what must be inside.
+        Registry entry; ``info.roots`` are the accepted folder names, ``info.markers`` the files they must contain.
     data_home : path-like or None
-        The only folder to look in; None looks in all of :func:`data_homes`.
+        The only folder to search; None searches all of :func:`data_homes`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def find_tree(info, data_home=None):
     """
     candidates = [home / root for home in data_homes(data_home) for root in info.roots]
     if data_home is not None and Path(data_home).name in {Path(root).name for root in info.roots}:
-        candidates.append(Path(data_home).expanduser())  # the data set's own folder was given
+        candidates.append(Path(data_home).expanduser())  # the folder of the data set itself was given
     present = [folder for folder in candidates if folder.is_dir()]
     for folder in present:
         if all((folder / marker).exists() for marker in info.markers):
@@ -89,17 +89,17 @@ def find_tree(info, data_home=None):
     if present:
         missing = [marker for marker in info.markers if not (present[0] / marker).exists()]
         raise WrongTreeError(
-            f"{present[0]} is not laid out as {info.title}: {', '.join(missing)} missing.\n"
+            f"{present[0]} does not have the layout of {info.title}: {', '.join(missing)} missing.\n"
             f"Expected:\n{info.tree}\nFound:\n{describe_tree(present[0])}\n{info.how_to_get}"
         )
     looked = ", ".join(map(str, candidates))
     raise DataNotFoundError(
-        f"{info.title} not found. Looked for {looked}.\nExpected tree:\n{info.tree}\n{info.how_to_get}"
+        f"{info.title} not found. Searched for {looked}.\nExpected tree:\n{info.tree}\n{info.how_to_get}"
     )
 
 
 def describe_tree(folder, depth=2, most=8):
-    """Text picture of a folder, a few entries a level: what an error shows beside the expected tree."""
+    """Folder tree as text, with a few entries per level, for error messages."""
     return "\n".join([f"{Path(folder).name}/", *_tree_lines(Path(folder), depth, most, "  ")])
 
 

@@ -9,15 +9,15 @@ from ancr.datasets.registry import dataset_info
 
 
 def load_aircraft(data_home=None, *, features=None):
-    """FGVC-Aircraft: 10000 images of 100 variants, 6667 to train on (with validation) and 3333 to test on.
+    """FGVC-Aircraft: 10000 images of 100 variants, 6667 for training (with validation) and 3333 for testing.
 
-    The tree is the one ``torchvision.datasets.FGVCAircraft`` downloads; reading it needs no torch.
+    The folder tree is the one that ``torchvision.datasets.FGVCAircraft`` downloads; reading it does not need torch.
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``fgvc_aircraft/`` or ``fgvc-aircraft-2013b/``; None looks in ``ANCR_DATA``, then
-        where fetched data lies.
+        Folder that holds ``fgvc_aircraft/`` or ``fgvc-aircraft-2013b/``; None searches
+        ``ANCR_DATA``, then the folder for fetched data.
     features : str or None
         Name of stored features; None gives image paths.
 

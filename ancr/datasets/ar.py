@@ -9,17 +9,17 @@ from ancr.datasets.registry import dataset_info
 
 
 def load_ar(data_home=None):
-    """AR faces, 60 × 43 crops of 100 people: first session to train on (700), second to test on (699).
+    """AR faces, 60 × 43 crops of 100 people: session 1 for training (700), session 2 for testing (699).
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``ar/AR_DAT.mat``; None looks in ``ANCR_DATA``, then where fetched data lies.
+        Folder that holds ``ar/AR_DAT.mat``; None searches ``ANCR_DATA``, then the folder for fetched data.
 
     Returns
     -------
     Bunch
-        ``data`` (1399, 2580) in [0, 255], columns of the crop one after the other as MATLAB stores them;
+        ``data`` (1399, 2580) in [0, 255], each image stored column by column as in MATLAB;
         ``target``, ``target_names``, ``train_indices``, ``test_indices``, ``image_shape``, ``licence``,
         ``citation``, ``DESCR``.
     """

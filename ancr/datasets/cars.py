@@ -10,14 +10,14 @@ from ancr.datasets.registry import dataset_info
 
 
 def load_cars(data_home=None, *, features=None):
-    """Stanford Cars: 16185 images of 196 models, 8144 to train on and 8041 to test on.
+    """Stanford Cars: 16185 images of 196 models, 8144 for training and 8041 for testing.
 
-    No public link works any more; the tree is the one ``torchvision.datasets.StanfordCars`` reads.
+    No public link works any more; the folder tree is the one that ``torchvision.datasets.StanfordCars`` reads.
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``stanford_cars/``; None looks in ``ANCR_DATA``, then where fetched data lies.
+        Folder that holds ``stanford_cars/``; None searches ``ANCR_DATA``, then the folder for fetched data.
     features : str or None
         Name of stored features, such as ``"efficientnet_lite0"``; None gives image paths.
 
@@ -40,6 +40,6 @@ def load_cars(data_home=None, *, features=None):
 
 
 def _annotations(path, folder):
-    """``(image path, label)`` of every annotated image, labels from 0."""
+    """``(image path, label)`` of each annotated image; labels start at 0."""
     rows = np.atleast_1d(loadmat(path, squeeze_me=True)["annotations"])
     return [(folder / str(row["fname"]), int(row["class"]) - 1) for row in rows]

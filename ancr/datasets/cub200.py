@@ -9,12 +9,12 @@ from ancr.datasets.registry import dataset_info
 
 
 def load_cub200(data_home=None, *, features=None):
-    """CUB-200-2011: 11788 images of 200 birds, 5994 to train on and 5794 to test on.
+    """CUB-200-2011: 11788 images of 200 birds, 5994 for training and 5794 for testing.
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``cub200_2011/``; None looks in ``ANCR_DATA``, then where fetched data lies.
+        Folder that holds ``cub200_2011/``; None searches ``ANCR_DATA``, then the folder for fetched data.
     features : str or None
         Name of stored features, such as ``"efficientnet_lite0"``; None gives image paths.
 
@@ -36,6 +36,6 @@ def load_cub200(data_home=None, *, features=None):
 
 
 def _column(path):
-    """``{id: value}`` of a file of lines ``id value``, ordered by id, so that the files line up."""
+    """``{id: value}`` of a file of lines ``id value``, sorted by id, so that all files have the same order."""
     pairs = (line.split(maxsplit=1) for line in path.read_text().splitlines() if line.strip())
     return dict(sorted((int(key), value) for key, value in pairs))

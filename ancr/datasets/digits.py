@@ -1,4 +1,4 @@
-"""The digits that ship with scikit-learn: nothing to download."""
+"""The digits that ship with scikit-learn; no download needed."""
 
 from sklearn import datasets
 
@@ -7,7 +7,7 @@ from ancr.datasets.registry import dataset_info
 
 
 def load_digits():
-    """1797 digits of 8 × 8 pixels in [0, 1], no official split.
+    """1797 digits of 8 × 8 pixels in [0, 1], without an official split.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Download a data set to where its loader looks."""
+"""Download a data set into the folder where its loader looks."""
 
 import os
 import shutil
@@ -10,26 +10,26 @@ from ancr.datasets.registry import dataset_info
 
 
 class FetchError(OSError):
-    """A download failed; the message says which file, why, and that nothing half-written stays."""
+    """A download failed; the message names the file and the reason."""
 
 
 def fetch(name, data_home=None, *, retries=3, progress=True):
     """Download the public files of a data set and unpack its archives.
 
-    A file reaches the data folder only when it is whole and its checksum (where one is published) is right; a
-    folder only when its archive unpacked without error. What arrived of a broken download waits in the cache
-    folder, and the next call resumes it.
+    A file is moved into the data folder only if it is complete and its checksum (if one is published) is right; a
+    folder only if its archive was unpacked without error. The received part of an interrupted download stays in the
+    cache folder, and the next call resumes it.
 
     Parameters
     ----------
     name : str
-        Of the registry: ``"usps"``, ``"cub200"``, …
+        Name in the registry: ``"usps"``, ``"cub200"``, …
     data_home : path-like or None
-        Where to put it; None is ``ANCR_DATA``, else the platform's cache folder.
+        Folder to store it in; None means ``ANCR_DATA``, otherwise the platform's cache folder.
     retries : int
-        Further attempts after a broken connection, each resuming.
+        Further attempts after a broken connection; each resumes the download.
     progress : bool
-        Show a bar on a terminal.
+        Show a progress bar on a terminal.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def fetch(name, data_home=None, *, retries=3, progress=True):
     FetchError
         If a download fails or a checksum is wrong.
     ValueError
-        If the set is unknown, or has no public files.
+        If the data set is unknown or has no public files.
     """
     info = dataset_info(name)
     if not info.sources:
@@ -58,7 +58,7 @@ def fetch(name, data_home=None, *, retries=3, progress=True):
 
 
 def _is_laid_out(info, home):
-    """Whether an unpacked tree is there already, whoever put it there."""
+    """Whether the unpacked data set is there already."""
     try:
         return bool(info.markers) and find_tree(info, home).is_dir()
     except DataNotFoundError:
@@ -66,7 +66,7 @@ def _is_laid_out(info, home):
 
 
 def _download(source, path, retries, progress):
-    """One file to its place, through pooch: temporary name, checksum, then the real name."""
+    """Download one file with pooch: temporary name, checksum, then the final name."""
     pooch = _pooch()
     import requests
 
@@ -82,12 +82,12 @@ def _download(source, path, retries, progress):
         )
     except (ValueError, requests.exceptions.RequestException) as error:
         _remove_empty(path.parent)
-        raise FetchError(f"{source.url} was not fetched: {error}") from error
+        raise FetchError(f"{source.url} could not be downloaded: {error}") from error
     return path
 
 
 class _Retrying:
-    """Call a downloader again after a broken connection only: pooch would retry a wrong checksum too."""
+    """Retry a download only after a broken connection; pooch would also retry after a wrong checksum."""
 
     def __init__(self, downloader, retries):
         self.downloader = downloader
@@ -105,7 +105,7 @@ class _Retrying:
 
 
 def _fetch_archive(source, home, retries, progress):
-    """Download beside the data, unpack into a temporary folder, then move what came out into place."""
+    """Download and unpack into a temporary folder, then move the content to its final place."""
     target = (home / source.file).parent
     done = target / f".{Path(source.file).name}.unpacked"
     if done.exists():
@@ -130,7 +130,7 @@ def _unpack(archive, content, source):
     try:
         processor(extract_dir=str(content))(str(archive), "download", None)
     except Exception as error:
-        raise FetchError(f"{source.url} came, but its archive is broken: {error}") from error
+        raise FetchError(f"{source.url} was downloaded, but the archive is broken: {error}") from error
 
 
 def _replace(entry, target):
@@ -140,7 +140,7 @@ def _replace(entry, target):
 
 
 def _remove_empty(folder):
-    """Leave no empty folder behind that this call made: it would read as a wrong tree."""
+    """Remove an empty folder, which would be reported as a wrong tree."""
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
 

@@ -1,4 +1,4 @@
-"""A user's own images: one sub-folder a class, or a CSV of path and label."""
+"""A user's own images: one sub-folder per class, or a CSV of path and label."""
 
 import csv
 import hashlib
@@ -18,40 +18,40 @@ _EXPECTED = "folder/\n  first class/\n    image.jpg …\n  second class/\n    im
 
 
 class DataWarning(UserWarning):
-    """Something in a user's data is probably not as intended."""
+    """The data is probably not as the user intended."""
 
 
 def load_folder(path, *, label_from="folder"):
-    """Images of a folder, or of a CSV of path and label.
+    """Load the images of a folder, or of a CSV of path and label.
 
     Parameters
     ----------
     path : path-like
-        A folder with one sub-folder a class (images may lie deeper inside); the same below ``train/`` and
-        ``test/``, which then are the split; or a ``.csv`` file with the columns ``path`` and ``label`` (and,
-        if wanted, ``is_train``), paths relative to the file.
+        A folder with one sub-folder per class (images may be in deeper folders); a folder with such folders
+        ``train/`` and ``test/``, which give the split; or a ``.csv`` file with the columns ``path`` and
+        ``label`` (and optionally ``is_train``), where paths are relative to the file.
     label_from : {"folder", "name"}
-        ``"name"`` is for a flat folder that holds one image a class, named after it.
+        ``"name"`` is for a folder without sub-folders that holds one image per class, named after the class.
 
     Returns
     -------
     Bunch
         ``data`` and ``filenames`` (paths), ``target``, ``target_names``, ``train_indices``, ``test_indices``
-        (None where there is no split), ``ignored`` (files that are no images), ``duplicates`` (pairs of paths
-        with the same content in two classes).
+        (None if there is no split), ``ignored`` (files that are not images), ``duplicates`` (pairs of identical
+        images in different classes).
 
     Raises
     ------
     WrongTreeError
-        If the folder has no class folders.
+        If the folder has no sub-folders.
     ValueError
-        If a class is empty, or a CSV gives one path two labels.
+        If a class is empty, or a CSV gives two labels for one path.
 
     Warns
     -----
     DataWarning
-        About files that are no images, equal images in two classes, and class names that differ in case
-        alone.
+        About files that are not images, identical images in different classes, and class names that differ only
+        in case.
     """
     path = Path(path).expanduser()
     if label_from not in ("folder", "name"):
@@ -68,7 +68,7 @@ def load_folder(path, *, label_from="folder"):
 
 
 def _read_tree(root):
-    """``(path, label, is_train)`` of every image below the class folders, and what is no image."""
+    """``(path, label, is_train)`` of each image in the class folders, and the files that are not images."""
     folders = _visible_folders(root)
     split = {folder.name.lower() for folder in folders} == {"train", "test"}
     rows, ignored = [], [entry for entry in sorted(root.iterdir()) if entry.is_file() and not _hidden(entry)]
@@ -77,7 +77,7 @@ def _read_tree(root):
         classes = _visible_folders(part)
         if not classes:
             raise WrongTreeError(
-                f"{part} has no sub-folders, one a class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(part)}"
+                f"{part} has no sub-folder per class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(part)}"
             )
         for folder in classes:
             files = [entry for entry in sorted(folder.rglob("*")) if entry.is_file() and not _hidden(entry)]
@@ -98,7 +98,7 @@ def _read_flat(root):
 
 
 def _read_csv(path):
-    """Rows of a CSV; a header is told from a first row by its column names."""
+    """Rows of a CSV; the first line is a header if it has the column names."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [line for line in csv.reader(file) if any(cell.strip() for cell in line)]
     if not lines:
@@ -124,7 +124,7 @@ def _check_csv_rows(path, rows):
         raise ValueError(f"{path}: no label for {', '.join(unlabelled[:5])}")
     missing = [str(image) for image, _, _ in rows if not image.is_file()]
     if missing:
-        raise FileNotFoundError(f"{path} names {len(missing)} files that are not there: {', '.join(missing[:5])}")
+        raise FileNotFoundError(f"{path} lists {len(missing)} files that do not exist: {', '.join(missing[:5])}")
     labels = {}
     for image, label, _ in rows:
         if labels.setdefault(image, label) != label:
@@ -132,7 +132,7 @@ def _check_csv_rows(path, rows):
 
 
 def _same_content_in_two_classes(rows):
-    """Pairs of equal images under different labels; only files of equal size are read."""
+    """Pairs of identical images with different labels; only files of equal size are read."""
     by_size, pairs = defaultdict(list), []
     for image, label, _ in rows:
         by_size[image.stat().st_size].append((image, label))
@@ -152,16 +152,16 @@ def _warn(rows, ignored, duplicates):
         warnings.warn(message, DataWarning, stacklevel=4)
 
     if ignored:
-        warn(f"{len(ignored)} files are no images and were left out: {_some(ignored)}")
+        warn(f"{len(ignored)} files are not images and were left out: {_some(ignored)}")
     if duplicates:
         pairs = _some(f"{a} = {b}" for a, b in duplicates)
-        warn(f"{len(duplicates)} pairs of equal images lie in two different classes: {pairs}")
+        warn(f"{len(duplicates)} pairs of identical images are in different classes: {pairs}")
     names = defaultdict(set)
     for _, label, _ in rows:
         names[label.strip().casefold()].add(label)
     for clash in names.values():
         if len(clash) > 1:
-            warn(f"class names differ in case alone: {', '.join(map(repr, sorted(clash)))}")
+            warn(f"class names differ only in case: {', '.join(map(repr, sorted(clash)))}")
 
 
 def _bunch(path, rows, ignored, duplicates):

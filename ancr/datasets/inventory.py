@@ -1,4 +1,4 @@
-"""What of the registry is on this machine."""
+"""The data sets of the registry that are on this machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from ancr.datasets.registry import REGISTRY, DatasetInfo
 
 @dataclass(frozen=True)
 class Present:
-    """Where one data set lies: its own files, and stored features of it by name."""
+    """Location of a data set: its own files, and its stored features by name."""
 
     info: DatasetInfo
     root: Path | None
@@ -17,24 +17,22 @@ class Present:
 
 
 def inventory(data_home=None):
-    """Look for every data set of the registry.
+    """Search for every data set of the registry.
 
     Parameters
     ----------
     data_home : path-like or None
-        The only folder to look in; None looks in all data homes.
+        The only folder to search; None searches all data homes.
 
     Returns
     -------
     list of Present
-        One a data set, in the registry's order.
+        One entry per data set, in the order of the registry.
     """
     return [Present(info, _root(info, data_home), _features(info, data_home)) for info in REGISTRY.values()]
 
 
 def _root(info, data_home):
-    if not info.roots:
-        return None
     try:
         return find_tree(info, data_home)
     except DataNotFoundError:

@@ -1,7 +1,6 @@
-"""What is known of every data set: home, files, checksums, licence, size and the tree expected on disk."""
+"""Facts about each data set: home page, files, checksums, licence, size and the expected folder tree."""
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 
 @dataclass(frozen=True)
@@ -11,21 +10,18 @@ class Source:
     Parameters
     ----------
     url : str
-        Where it is published.
+        Public address.
     file : str
-        Name it is kept under, relative to the data home; an archive is unpacked into that file's folder.
+        Path relative to the data home; an archive is unpacked into the folder of that path.
     known_hash : str or None
-        ``"sha256:…"`` or ``"md5:…"`` as pooch spells it; None where no checksum is published.
-    size : int or None
-        Bytes, where known.
+        ``"sha256:…"`` or ``"md5:…"`` in pooch's notation; None if no checksum is published.
     archive : bool
-        Unpack after the download, and drop the archive.
+        Unpack after the download and delete the archive.
     """
 
     url: str
     file: str
     known_hash: str | None = None
-    size: int | None = None
     archive: bool = False
 
 
@@ -33,9 +29,9 @@ class Source:
 class DatasetInfo:
     """One entry of the registry.
 
-    ``roots`` are the folders, relative to a data home, that may hold the set; ``markers`` the files such a
-    folder must contain; ``tree`` a picture of it. ``features`` maps a name of stored features to the label
-    every result made with them must carry.
+    ``roots`` are the folders, relative to a data home, that may hold the set; ``markers`` are the files that such
+    a folder must contain; ``tree`` shows its layout. ``features`` maps the name of stored features to the label
+    that is shown with every result on them.
     """
 
     name: str
@@ -55,17 +51,17 @@ class DatasetInfo:
 
     @property
     def folder(self):
-        """Folder of the set below a data home."""
+        """Folder of the set in a data home."""
         return self.roots[0].split("/")[0]
 
     @property
     def how_to_get(self):
-        """One line for whoever does not have it yet."""
+        """One line that says how to get the data set."""
         if self.unavailable:
             return self.unavailable
         if not self.sources:
-            return "Ships with scikit-learn: nothing to get."
-        return f"Get it with `ancr fetch {self.name}` ({self.size}), or by hand from {self.home_page}"
+            return "Ships with scikit-learn: no download needed."
+        return f"Download it with `ancr fetch {self.name}` ({self.size}), or manually from {self.home_page}"
 
 
 _SUBSTITUTE = {"efficientnet_lite0": "EfficientNet-Lite0 (substitute)"}
@@ -101,7 +97,6 @@ _ENTRIES = (
                 "https://raw.githubusercontent.com/yinhefeng/ANCR/HEAD/AR_DAT.mat",
                 "ar/AR_DAT.mat",
                 "sha256:0e6f2361c339b4d4c7315771c16f3b6e111e7aadc5bf95129d35a61524b8d676",
-                3298295,
             ),
         ),
     ),
@@ -122,25 +117,23 @@ _ENTRIES = (
                 "https://hastie.su.domains/ElemStatLearn/datasets/zip.train.gz",
                 "usps/zip.train.gz",
                 "sha256:66ebf231ab51f2cf6ac1a892d0f98ccffee1079d7a5db638c1f11f366046ca16",
-                1829071,
             ),
             Source(
                 "https://hastie.su.domains/ElemStatLearn/datasets/zip.test.gz",
                 "usps/zip.test.gz",
                 "sha256:8dacc3c6e136af6c3488de9e5113a7daf140c8c2f1f0b61c54ee02f03f1a962f",
-                439208,
             ),
         ),
     ),
     DatasetInfo(
         name="stanford40",
-        title="Stanford 40 Actions",
+        title="Stanford 40",
         loader="load_stanford40",
         home_page="http://vision.stanford.edu/Datasets/40actions.html",
         licence="unknown; the home page states none, images come from the web",
         citation="B. Yao, X. Jiang, A. Khosla, A. L. Lin, L. J. Guibas and L. Fei-Fei, Human Action "
         "Recognition by Learning Bases of Action Attributes and Parts, ICCV 2011",
-        description="9532 photographs of 40 human actions; 100 a class for training (4000), the rest (5532) "
+        description="9532 photographs of 40 human actions; 100 per class for training (4000), the rest (5532) "
         "for testing.",
         size="about 0.3 GB",
         tree="stanford40/\n  JPEGImages/\n    applauding_001.jpg …\n  ImageSplits/\n    actions.txt\n"
@@ -180,7 +173,6 @@ _ENTRIES = (
                 "https://data.caltech.edu/records/65de6-vp158/files/CUB_200_2011.tgz",
                 "cub200_2011/CUB_200_2011.tgz",
                 "sha256:0c685df5597a8b24909f6a7c9db6d11e008733779a671760afef78feb49bf081",
-                1150585339,
                 archive=True,
             ),
         ),
@@ -236,8 +228,8 @@ _ENTRIES = (
             "cars_test",
         ),
         features=_SUBSTITUTE,
-        unavailable="Stanford Cars has no working public link any more: its home page is gone. Lay out a "
-        "copy of yours in the expected tree, the one torchvision.datasets.StanfordCars reads.",
+        unavailable="Stanford Cars has no working public link any more: its home page is gone. Put your own "
+        "copy into the expected tree, which is the one that torchvision.datasets.StanfordCars reads.",
     ),
 )
 
@@ -250,9 +242,8 @@ def dataset_info(name):
     Raises
     ------
     ValueError
-        If the name is unknown; the message has the nearest ones.
+        If the name is unknown; the message lists the known names.
     """
-    if name in REGISTRY:
-        return REGISTRY[name]
-    near = get_close_matches(str(name), REGISTRY, n=3, cutoff=0.4) or sorted(REGISTRY)
-    raise ValueError(f"name={name!r} is no known data set; the nearest: {', '.join(near)}")
+    if name not in REGISTRY:
+        raise ValueError(f"name={name!r} is not one of the data sets {', '.join(REGISTRY)}")
+    return REGISTRY[name]

@@ -4,23 +4,23 @@ import numpy as np
 
 
 def per_class_split(target, n_per_class, seed, pool=None):
-    """Draw ``n_per_class`` training samples of every class (the paper's USPS protocol).
+    """Draw ``n_per_class`` training samples from each class (the paper's USPS protocol).
 
     Parameters
     ----------
     target : array-like of shape (n_samples,)
         Labels of all samples.
     n_per_class : int
-        Training samples a class.
+        Training samples per class.
     seed : int
-        Of the draw.
+        Seed of the draw.
     pool : array-like of int or None
-        Samples that may be drawn from; None means all.
+        Indices of the samples to draw from; None means all.
 
     Returns
     -------
     train, rest : ndarray of int
-        Indices drawn, and those of the pool that were not.
+        Indices that were drawn, and the remaining indices of the pool.
     """
     target = np.asarray(target)
     pool = np.arange(len(target)) if pool is None else np.asarray(pool)

@@ -10,18 +10,18 @@ from ancr.datasets.splits import per_class_split
 
 
 def load_stanford40(data_home=None, *, features=None, split="official", n_per_class=100, seed=0):
-    """Stanford 40 Actions: 9532 images of 40 actions, 100 a class to train on.
+    """Stanford 40 Actions: 9532 images of 40 actions, 100 training images per class.
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``stanford40/``; None looks in ``ANCR_DATA``, then where fetched data lies.
+        Folder that holds ``stanford40/``; None searches ``ANCR_DATA``, then the folder for fetched data.
     features : str or None
         Name of stored features, such as ``"efficientnet_lite0"``; None gives image paths.
     split : {"official", "random"}
-        The published lists (4000 and 5532 images), or ``n_per_class`` drawn from all images of every class.
+        The published lists (4000 and 5532 images), or ``n_per_class`` images drawn from each class.
     n_per_class, seed : int
-        Of the random split.
+        Training images per class and seed of the random split.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def load_stanford40(data_home=None, *, features=None, split="official", n_per_cl
 def _load_images(info, data_home):
     root = find_tree(info, data_home)
     lines = (root / "ImageSplits" / "actions.txt").read_text().splitlines()
-    # the first line names the columns
+    # the first line is a header
     actions = [line.split()[0] for line in lines[1:] if line.strip()]
     paths, target, is_train = [], [], []
     for label, action in enumerate(actions):

@@ -1,41 +1,42 @@
 """A user's own vectors: ``.npz``, ``.npy``, ``.mat``, ``.csv`` or ``.parquet``."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
 
 _DATA_NAMES = ("data", "features", "X", "x", "fea", "feature")
-_TARGET_NAMES = ("target", "labels", "y", "label", "gnd", "Y", "class")
+TARGET_NAMES = ("target", "labels", "y", "label", "gnd", "Y", "class")
 
 
 def load_table(path, *, data=None, target=None):
-    """Vectors and labels from one file.
+    """Load vectors and labels from one file.
 
     Parameters
     ----------
     path : path-like
-        ``.npz`` (also what ``ancr extract`` writes), ``.npy`` with its labels in ``target``, ``.mat`` of any
-        version, ``.csv`` with a header, or ``.parquet``.
+        ``.npz`` (the format that ``ancr extract`` writes), ``.npy`` with its labels in ``target``, ``.mat`` of
+        any version, ``.csv`` with a header, or ``.parquet``.
     data : str, list of str or None
         Array or columns that hold the vectors; None takes the first of ``data``, ``features``, ``X``, ``fea``
-        that is there, and for tables all columns but the label.
+        that the file has, and for tables all columns except the label.
     target : str, path-like, array-like or None
         Array or column that holds the labels; None takes the first of ``target``, ``labels``, ``y``,
-        ``label``, ``gnd``. For ``.npy``, a second ``.npy`` file or an array; None looks for
+        ``label``, ``gnd`` that the file has. For ``.npy``, a second ``.npy`` file or an array; None looks for
         ``<name>_labels.npy``.
 
     Returns
     -------
     Bunch
         ``data`` (n_samples, n_features), ``target`` (index into ``target_names``), ``target_names``,
-        ``train_indices`` and ``test_indices`` (from an array or column ``is_train``, else None),
-        ``filenames`` (from ``image_names``, else None).
+        ``train_indices`` and ``test_indices`` (from an array or column ``is_train``, otherwise None),
+        ``filenames`` (from ``image_names``, otherwise None).
 
     Notes
     -----
-    MATLAB code of this field stores samples as columns. Where only that fits the number of labels, the matrix
-    is transposed.
+    MATLAB code in this field stores samples as columns. If only the columns match the number of labels, the
+    matrix is transposed.
     """
     path = Path(path).expanduser()
     readers = {
@@ -59,7 +60,7 @@ def _read_npz(path, data, target):
 
 def _read_npy(path, data, target):
     if data is not None:
-        raise ValueError(f"data={data!r}, but a .npy file holds one array without a name")
+        raise ValueError(f"data={data!r}, but a .npy file holds a single array without a name")
     if target is None:
         target = path.with_name(f"{path.stem}_labels.npy")
         if not target.is_file():
@@ -90,25 +91,29 @@ def _read_hdf5(path):
 
 
 def _read_frame(path, data, target):
+    frame = _data_frame(path)
+    label = _name_of(path, list(frame.columns), target, TARGET_NAMES, "target")
+    extra = {name: frame[name].to_numpy() for name in ("is_train", "image_names") if name in frame}
+    columns = [data] if isinstance(data, str) else data
+    vectors = frame[columns] if columns else frame.drop(columns=[label, *extra])
+    text = [name for name, dtype in vectors.dtypes.items() if dtype.kind not in "biufc"]
+    if text:
+        raise ValueError(f"{path}: columns {', '.join(map(str, text))} are not numeric; choose the columns with data=")
+    return vectors.to_numpy(), frame[label].to_numpy(), extra
+
+
+def _data_frame(path):
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(f"reading {path.suffix} needs pandas: pip install 'ancr[data]'") from error
-    frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
-    label = _name_of(path, list(frame.columns), target, _TARGET_NAMES, "target")
-    extra = {name: frame[name].to_numpy() for name in ("is_train", "image_names") if name in frame}
-    columns = [data] if isinstance(data, str) else data
-    vectors = frame[columns] if columns else frame.drop(columns=[label, *extra])
-    text = [name for name in vectors if not pd.api.types.is_numeric_dtype(vectors[name])]
-    if text:
-        raise ValueError(f"{path}: columns {', '.join(map(str, text))} are no numbers; name the vectors with data=")
-    return vectors.to_numpy(), frame[label].to_numpy(), extra
+    return pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
 
 
 def _pick(path, arrays, data, target):
-    """Vectors, labels and the rest out of named arrays."""
+    """Vectors, labels and the remaining arrays."""
     data_name = _name_of(path, list(arrays), data, _DATA_NAMES, "data")
-    target_name = _name_of(path, list(arrays), target, _TARGET_NAMES, "target")
+    target_name = _name_of(path, list(arrays), target, TARGET_NAMES, "target")
     extra = {name: value for name, value in arrays.items() if name not in (data_name, target_name)}
     return arrays[data_name], arrays[target_name], extra
 
@@ -131,7 +136,7 @@ def _bunch(path, vectors, labels, extra):
     if len(vectors) != len(labels) and vectors.shape[1] == len(labels):
         vectors = vectors.T
     if len(vectors) != len(labels):
-        raise ValueError(f"{path}: {vectors.shape} vectors do not fit {len(labels)} labels")
+        raise ValueError(f"{path}: {vectors.shape} vectors do not match {len(labels)} labels")
     names, target = _class_names(path, labels, extra.get("class_names"))
     is_train = np.ravel(extra["is_train"]).astype(bool) if "is_train" in extra else None
     return Bunch(
@@ -150,17 +155,62 @@ def _bunch(path, vectors, labels, extra):
 
 
 def _as_float(vectors):
-    """Single and double precision stay; half, which only saves disk, becomes single; the rest double."""
+    """Keep single and double precision; half precision, used to save disk space, becomes single; all else double."""
     if vectors.dtype in (np.float32, np.float64):
         return vectors
     return vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
 
 
 def _class_names(path, labels, class_names):
-    """Names of the classes, and the label of every sample as an index into them."""
+    """Names of the classes, and each sample's label as an index into them."""
     if class_names is None:
         names, target = np.unique(labels, return_inverse=True)
         return names.astype(str), target.astype(np.int64)
     if labels.min() < 0 or labels.max() >= len(class_names):
         raise ValueError(f"{path}: labels from {labels.min()} to {labels.max()}, but {len(class_names)} class_names")
     return np.asarray(class_names).astype(str), labels.astype(np.int64)
+
+
+def table_columns(path):
+    """Column names of a CSV or Parquet file; an empty list for files of arrays."""
+    if path.suffix.lower() == ".csv":
+        if not path.stat().st_size:
+            raise ValueError(f"{path} is empty")
+        with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            rows = csv.reader(file)
+            header = next(rows, [])
+            if next(rows, None) is None:
+                raise ValueError(f"{path} has a header but no rows")
+            return header
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as parquet
+
+        return parquet.read_schema(path).names
+    return []
+
+
+def load_vectors(path, columns=()):
+    """Load unlabelled vectors from a ``.csv``, ``.parquet``, ``.npz`` or ``.npy`` file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : list of str
+        Columns of a table to read, in this order; empty means all.
+    """
+    if path.suffix.lower() in (".csv", ".parquet"):
+        frame = _data_frame(path)
+        missing = [name for name in columns if name not in frame]
+        if missing:
+            raise ValueError(f"{path} lacks the columns {', '.join(missing[:5])} that the model was trained on")
+        return (frame[columns] if columns else frame).to_numpy(dtype=np.float64)
+    if path.suffix.lower() == ".npy":
+        return np.load(path, allow_pickle=False)
+    if path.suffix.lower() == ".npz":
+        with np.load(path, allow_pickle=False) as content:
+            found = [name for name in _DATA_NAMES if name in content]
+            if not found:
+                raise ValueError(f"{path} has none of the arrays {', '.join(_DATA_NAMES)}")
+            return content[found[0]]
+    raise ValueError(f"{path} ends in {path.suffix!r}, but expected .csv, .parquet, .npz or .npy")

@@ -9,18 +9,18 @@ from ancr.datasets.splits import per_class_split
 
 
 def load_usps(data_home=None, *, n_per_class=None, seed=0):
-    """USPS digits, 16 × 16: 7291 to train on, 2007 to test on, pixels scaled to [0, 1].
+    """USPS digits, 16 × 16: 7291 for training, 2007 for testing, pixels scaled to [0, 1].
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder that holds ``usps/zip.train.gz`` and ``usps/zip.test.gz``; None looks in ``ANCR_DATA``, then
-        where fetched data lies.
+        Folder that holds ``usps/zip.train.gz`` and ``usps/zip.test.gz``; None searches
+        ``ANCR_DATA``, then the folder for fetched data.
     n_per_class : int or None
-        Draw this many training samples of every class from the training part, as the paper does; None keeps
-        all 7291. The test part is always whole.
+        Draw this many samples per class from the training part, as the paper does; None keeps all 7291. The
+        test part is always complete.
     seed : int
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Experiments: protocol × methods × data set → cells → tables."""
+"""Experiments: protocol × methods × data set → cells → tables, figures, report."""

@@ -1,11 +1,11 @@
-"""Results on disk: one line of JSON a cell, appended as soon as it is known and never rewritten."""
+"""Results on disk: one line of JSON per cell, appended as soon as the cell is finished and never rewritten."""
 
 import json
 import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-# What makes two cells the same experiment.
+# The fields that identify an experiment.
 KEY = ("dataset", "features", "setting", "method", "protocol", "draw")
 
 
@@ -18,16 +18,16 @@ class Cell:
     params : dict
         Parameters of the classifier.
     data : str
-        Digest of a user's own samples, labels and split; empty for named data sets.
+        Digest of a user's own samples, labels and split; empty for the data sets of the registry.
     chosen : dict
-        Parameters that the classifier chose itself, on the training set.
+        Parameters that the classifier chose itself on the training set.
     before : str
-        What the samples went through before it; empty where nothing.
+        Preprocessing of the samples; empty if there is none.
     certified : float or None
-        Share of the test queries whose code lies in its set with a duality gap within tolerance; None for methods
+        Share of the test queries whose code is feasible with a duality gap within tolerance; None for methods
         without a certificate.
     versions : dict
-        Of Python and the libraries that computed.
+        Versions of Python and of the libraries used.
     platform : str
         Operating system and machine.
     """
@@ -54,20 +54,20 @@ class Cell:
 
     @property
     def key(self):
-        """What identifies the experiment, whatever its outcome."""
+        """The fields that identify the experiment, whatever its result."""
         return tuple(getattr(self, name) for name in KEY)
 
 
 class CellFile:
     """An append-only ``cells.jsonl``.
 
-    A line is written and flushed whole, so a run that is killed loses at most the cell in flight; a torn last line
-    is cut off when the file is opened again.
+    Each line is written and flushed at once, so a run that is killed loses at most the cells that were running; an
+    incomplete last line is removed when the file is opened again.
 
     Parameters
     ----------
     path : path-like
-        The file; it and its folder are made where missing.
+        The file; it and its folder are created if they do not exist.
     """
 
     def __init__(self, path):
@@ -85,7 +85,7 @@ class CellFile:
                 file.truncate(len(whole))
 
     def read(self):
-        """All cells in the file, in the order they were found."""
+        """All cells in the file, in the order in which they finished."""
         if not self.path.exists():
             return []
         lines = self.path.read_text(encoding="utf-8").splitlines()
@@ -94,15 +94,15 @@ class CellFile:
     def _parse(self, number, line):
         try:
             values = json.loads(line)
-            # A later release may add fields; what this one does not know is no reason to stop.
+            # A later release may add fields; unknown fields are ignored.
             return Cell(**{name.name: values[name.name] for name in fields(Cell) if name.name in values})
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
-                f"{self.path}, line {number} is no cell: {error}. Remove that line and run again"
+                f"{self.path}, line {number} is not a cell: {error}. Remove that line and run again"
             ) from None
 
     def append(self, cell):
-        """Add one cell, in a single write."""
+        """Append one cell in a single write."""
         line = json.dumps(asdict(cell), sort_keys=True) + "\n"
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:

@@ -1,25 +1,26 @@
-"""What the cells say, in sentences: the first thing a reader of the report sees."""
+"""The results in sentences, for the top of the report."""
 
 from ancr.experiments.tables import make_tables
 
 
 def make_findings(sources, cells, rankings):
-    """Sentences for the top of the report, each computed from the cells at hand.
+    """Sentences for the top of the report, computed from the cells.
 
     Parameters
     ----------
     sources : sequence of Source
         The data sets.
     cells : sequence of Cell
-        Results on them.
+        The results on them.
     rankings : sequence of Ranking
-        Orders of methods.
+        Rankings of the methods.
     """
     findings = []
     for source in sources:
-        own = [cell for cell in cells if cell.dataset == source.name]
-        if own:
-            findings += [*_against_printed(source, own), *_stopped_against_exact(source, own), _best(source, own)]
+        results = [cell for cell in cells if cell.dataset == source.name]
+        if results:
+            findings += [*_against_printed(source, results), *_stopped_against_exact(source, results)]
+            findings.append(_best(source, results))
     findings += [_order(ranking) for ranking in rankings]
     return [sentence for sentence in [*findings, _certified(cells)] if sentence]
 
@@ -27,7 +28,7 @@ def make_findings(sources, cells, rankings):
 def _entries(source, cells, protocol):
     """``{(method, setting): Entry}`` of one protocol."""
     rows = make_tables([source], cells)[0].rows
-    # The table of a large set calls its only column by the data set's title.
+    # In the table of the large sets the column of a data set is named after its title.
     return {(row.method, key): entry for row in rows if row.protocol == protocol for key, entry in row.entries.items()}
 
 
@@ -39,7 +40,7 @@ def _against_printed(source, cells):
     (method, setting), widest = max(gaps.items(), key=lambda item: abs(item[1]))
     near = sum(abs(gap) <= 0.15 for gap in gaps.values())
     return [
-        f"{source.title}: {near} of {len(gaps)} numbers lie within 0.15 points of the printed ones; the widest "
+        f"{source.title}: {near} of {len(gaps)} numbers are within 0.15 points of the printed ones; the largest "
         f"difference is {widest:+.2f} ({method}, {setting})."
     ]
 
@@ -55,8 +56,8 @@ def _stopped_against_exact(source, cells):
         return " / ".join(f"{entries[key].mean:.2f}" for key in keys)
 
     return [
-        f"{source.title}: ANCR as published, ADMM stopped early, scores {values(stopped)}; the certified optimum of "
-        f"the same model scores {values(exact)} (columns {' / '.join(key[1] for key in keys)})."
+        f"{source.title}: ANCR as published, with ADMM stopped early, scores {values(stopped)}; the certified optimum "
+        f"of the same model scores {values(exact)} (columns {' / '.join(key[1] for key in keys)})."
     ]
 
 
@@ -78,14 +79,14 @@ def _and(names):
 
 
 def _first(order):
-    """Methods that share the first place."""
+    """Methods that share the first rank."""
     return _and([method for method, value in order if value > order[0][1] - 1e-9])
 
 
 def _order(ranking):
     return (
-        f"{ranking.title}: the order of the {len(ranking.ours)} methods agrees with the paper's at Kendall's "
-        f"τ = {ranking.agreement:.2f}; first here: {_first(ranking.ours)}; there: {_first(ranking.printed)}."
+        f"{ranking.title}: Kendall's τ between our ranking of the {len(ranking.ours)} methods and the paper's is "
+        f"{ranking.agreement:.2f}; best here: {_first(ranking.ours)}; best in the paper: {_first(ranking.printed)}."
     )
 
 
@@ -95,4 +96,4 @@ def _certified(cells):
         return None
     total = sum(cell.n_test for cell in exact)
     certified = sum(round(cell.certified * cell.n_test) for cell in exact)
-    return f"Exact protocol: {certified} of {total} codes are certified optima, by their duality gap."
+    return f"Exact protocol: {certified} of {total} codes are certified optima by their duality gap."

@@ -1,40 +1,35 @@
-"""Images to look at: what the example figure shows of a data set of photographs."""
+"""Example images of a data set of photographs, for the report."""
 
 from pathlib import Path
 
 import numpy as np
 
-from ancr.datasets import DataNotFoundError, dataset_info
-from ancr.datasets._locate import data_homes, find_tree
+from ancr.datasets._locate import DataNotFoundError, data_homes, find_tree
 from ancr.datasets.folder import IMAGE_SUFFIXES
 
-# What the experiments call a set where the registry has a longer name.
-_REGISTERED = {"cub": "cub200"}
-# Long file names of the sets end in numbers and start with one; a caption needs neither.
 _SIDE = 160
 
 
 def read_picture(path):
-    """An image as an array, cut to a square and made small enough for a report."""
+    """Read an image as an array, cropped to a square and small enough for a report."""
     from PIL import Image, ImageOps
 
     with Image.open(path) as image:
         return np.asarray(ImageOps.fit(image.convert("RGB"), (_SIDE, _SIDE)))
 
 
-def beside_features(name, data_home=None, most=10):
-    """``(image, class name)`` of photographs that lie beside stored features, or in the set's own tree.
+def stored_pictures(info, data_home=None, most=10):
+    """``(image, class name)`` of photographs in ``sample_images`` beside stored features, or in the data set itself.
 
     Parameters
     ----------
-    name : str
-        ``"stanford40"``, ``"cub"``, ``"cars"`` or ``"aircraft"``.
+    info : DatasetInfo
+        Registry entry of the data set.
     data_home : path-like or None
-        Where data sets are looked for.
+        Folder that holds the data sets.
     most : int
-        Pictures at most.
+        Maximum number of images.
     """
-    info = dataset_info(_REGISTERED.get(name, name))
     for home in data_homes(data_home):
         samples = _images_in(home / info.folder / "sample_images")
         if samples:
@@ -51,7 +46,7 @@ def _images_in(folder):
 
 
 def _spread(items, most):
-    """At most ``most`` of them, evenly over the list."""
+    """At most ``most`` items, evenly spaced over the list."""
     return [items[i] for i in np.unique(np.linspace(0, len(items) - 1, min(most, len(items))).astype(int))]
 
 

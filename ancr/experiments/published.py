@@ -1,10 +1,10 @@
 """The paper's printed numbers: accuracy in percent, by data set, method and setting.
 
 Yin, Wu, Feng, Kittler: *Affine Non-negative Collaborative Representation Based Pattern Classification*. Some rows of
-the paper are cut off after the first decimal rather than rounded.
+the paper are truncated after the first decimal instead of rounded.
 """
 
-# What the paper's tables list, in its order. The ablation table has CRC, ACR, NCR and ANCR.
+# The methods of the ablation table, in its order.
 ABLATION = ("CRC", "ACR", "NCR", "ANCR")
 
 _AR = {
@@ -25,7 +25,7 @@ _LARGE = {
         "Softmax": 77.2, "NSC": 74.7, "SRC": 78.7, "CRC": 78.2, "CROC": 79.2, "ProCRC": 80.9, "SA-CRC": 77.3,
         "CCRC": 79.2, "NRC": 81.1, "ANCR": 81.3, "ACR": 66.8, "NCR": 81.1,
     },
-    "cub": {
+    "cub200": {
         "Softmax": 72.1, "NSC": 74.5, "SRC": 76.0, "CRC": 76.2, "CROC": 76.2, "ProCRC": 78.3, "SA-CRC": 75.5,
         "CCRC": 75.4, "NRC": 78.3, "ANCR": 78.6, "ACR": 70.4, "NCR": 78.4,
     },
@@ -39,10 +39,13 @@ _LARGE = {
     },
 }  # fmt: skip
 
-# Results of others that the paper cites and that only they could run again.
+# The large sets: deep features, official splits.
+LARGE = tuple(_LARGE)
+
+# Results of other authors that the paper cites and that are not run here.
 QUOTED = {
     "stanford40": {"AlexNet": 68.6, "EPM": 72.3, "ASPD": 75.4, "VGG19": 77.2},
-    "cub": {"POOF": 56.9, "FV-CNN": 66.7, "VGG19": 71.9, "PN-CNN": 75.7},
+    "cub200": {"POOF": 56.9, "FV-CNN": 66.7, "VGG19": 71.9, "PN-CNN": 75.7},
     "aircraft": {"VGG16": 85.6, "Symbiotic": 72.5, "FV-FGC": 80.7, "B-CNN": 84.1},
     "cars": {"VGG16": 88.7, "Symbiotic": 78.0, "FV-FGC": 82.7, "B-CNN": 90.6},
 }
@@ -60,5 +63,5 @@ PRINTED = {
 
 
 def printed(dataset, method, setting):
-    """The paper's number, or None where it prints none."""
+    """The paper's number, or None if it prints none."""
     return PRINTED.get(dataset, {}).get(method, {}).get(setting)

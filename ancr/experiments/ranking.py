@@ -1,4 +1,4 @@
-"""The order of the methods, ours beside the paper's: what can be compared when features differ."""
+"""Our ranking of the methods beside the paper's, which can be compared even if the features differ."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from ancr.experiments.published import PRINTED
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods of one data set from best to worst, as run here and as printed.
+    """Methods on one data set from best to worst, as run here and as printed.
 
     Attributes
     ----------
     title : str
-        The data set.
+        Data set and setting.
     ours, printed : list of (str, float)
-        Method and accuracy, best first, over the methods that both sides have.
+        Method and accuracy, best first, for the methods that were run here and are in the paper.
     agreement : float
-        Kendall's τ of the two orders: 1 the same, 0 unrelated, −1 reversed.
+        Kendall's τ of the two rankings: 1 means the same, 0 unrelated, −1 reversed.
     """
 
     title: str
@@ -26,7 +26,7 @@ class Ranking:
 
 
 def make_rankings(sources, cells):
-    """A `Ranking` for every source of the paper with at least three methods run under its own protocol."""
+    """A `Ranking` for each data set of the paper with at least three methods run under protocol ``paper``."""
     rankings = [_ranking(source, cells) for source in sources if source.name in PRINTED]
     return [ranking for ranking in rankings if ranking is not None]
 

@@ -1,11 +1,10 @@
 """One self-contained ``report.html``: findings, tables, figures, commands, versions."""
 
-import os
-import tempfile
 from base64 import b64encode
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ancr.atomic import atomic_path
 from ancr.experiments.findings import make_findings
 from ancr.experiments.ranking import make_rankings
 from ancr.experiments.runner import versions
@@ -14,7 +13,7 @@ from ancr.experiments.tables import Entry, make_tables
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the page shows, before it is a page.
+    """The content of the page.
 
     Attributes
     ----------
@@ -23,12 +22,12 @@ class Report:
     tables : list of Table
     rankings : list of Ranking
     drawings : list of Drawing
-        With their files written.
+        The figures, with their files written.
     command : str
-        What to type to get the same again.
+        The command that makes the report again.
     cells : list of Cell
     notes : list of str
-        What the reader must know about this run.
+        Remarks about this run.
     """
 
     title: str
@@ -42,19 +41,19 @@ class Report:
 
     @classmethod
     def make(cls, title, sources, cells, drawings, command, notes=()):
-        """Work out tables, order and findings from the cells."""
+        """Make tables, rankings and findings from the cells."""
         rankings = make_rankings(sources, cells)
         findings = make_findings(sources, cells, rankings)
         return cls(title, findings, make_tables(sources, cells), rankings, drawings, command, cells, list(notes))
 
     @property
     def seconds(self):
-        """Time spent on all cells, on one thread each."""
+        """Total time of all cells, each on one thread."""
         return sum(cell.fit_s + cell.predict_s for cell in self.cells)
 
     @property
     def platforms(self):
-        """Machines and versions that the cells were computed with; several after a run on another machine."""
+        """Platforms and library versions that computed the cells; several if cells come from several machines."""
         kinds = {
             (cell.platform, ", ".join(f"{name} {number}" for name, number in cell.versions.items()))
             for cell in self.cells
@@ -62,7 +61,7 @@ class Report:
         return sorted(kinds)
 
     def html(self):
-        """The page."""
+        """Render the page."""
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
         environment = Environment(
@@ -83,11 +82,9 @@ class Report:
         )
 
     def write(self, path):
-        """Write the page under a temporary name first: a reader never sees half of it."""
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".html", delete=False, encoding="utf-8") as draft:
-            draft.write(self.html())
-        os.chmod(draft.name, 0o644)
-        os.replace(draft.name, path)
+        """Write the page."""
+        with atomic_path(path) as draft:
+            draft.write_text(self.html(), encoding="utf-8")
 
 
 def _data_uri(drawing):

@@ -1,9 +1,9 @@
-"""Run the cells that are not there yet, several at once.
+"""Run the missing cells, several in parallel.
 
-Every cell runs on one thread, whatever the number of cells under way: the cores are never oversubscribed, and a
-result does not depend on the parallelism, because the blocks that queries are coded in are always the same. Threads
-do, because the time goes into BLAS and compiled kernels, which release Python's lock; data is then loaded once, and a
-run that is killed leaves no process behind.
+Every cell runs on one thread, however many cells run in parallel: the cores are never oversubscribed, and a result
+does not depend on the parallelism, because queries are always coded in the same blocks. Threads suffice, because most
+of the time is spent in BLAS and compiled kernels, which release Python's lock; data is loaded only once, and a run
+that is killed leaves no process behind.
 """
 
 import platform
@@ -20,18 +20,19 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ancr.experiments.cells import Cell
-from ancr.experiments.methods import PROTOCOLS, Method, methods_for
+from ancr.experiments.certification import counting_certified
+from ancr.experiments.method import Method
+from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
-from ancr.experiments.witness import witnessed
 
 
 class FailedCellsError(RuntimeError):
-    """Some cells could not be computed; the message names them with the reason."""
+    """Some cells failed; the message names them and the reasons."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A cell to be: everything that identifies it, and where its data comes from."""
+    """A cell to run: what identifies it, its data and its method."""
 
     source: Source
     setting: str
@@ -42,11 +43,11 @@ class Plan:
 
     @property
     def key(self):
-        """What identifies the experiment, as `Cell.key`."""
+        """The fields that identify the experiment, as in `Cell.key`."""
         return (self.source.name, self.source.features, self.setting, self.method, self.protocol, self.draw)
 
     def is_answered_by(self, cell):
-        """Whether a cell of this key was made with the same settings, on the same data."""
+        """Whether a cell of this key was run with the same settings on the same data."""
         wanted = (self.recipe.params, preparation(self.recipe.build()), self.source.digest)
         return cell is not None and (cell.params, cell.before, cell.data) == wanted
 
@@ -57,7 +58,7 @@ class Plan:
         start = time.perf_counter()
         classifier.fit(split.X, split.y)
         fitted = time.perf_counter()
-        with witnessed(classifier) as witness:
+        with counting_certified(classifier) as certified_share:
             right = classifier.predict(split.queries) == split.truth
         done = time.perf_counter()
         return Cell(
@@ -72,7 +73,7 @@ class Plan:
             before=preparation(classifier),
             data=self.source.digest,
             chosen=dict(getattr(classifier, "best_params_", {})),
-            certified=witness.share(),
+            certified=certified_share(),
             versions=versions(),
             platform=platform.platform(),
         )
@@ -82,16 +83,16 @@ class Plan:
 
 
 def make_plans(source, draws=None, protocols=PROTOCOLS):
-    """The plans of a source, draw by draw, so that an early stop leaves whole draws.
+    """The plans of a source, draw by draw, so that an interrupted run leaves complete draws.
 
     Parameters
     ----------
     source : Source
         The data set.
     draws : int or None
-        Random draws; None means as many as the paper makes. A set with an official split has one.
+        Number of random draws; None means as many as in the paper. A set with an official split has one.
     protocols : sequence of str
-        Which protocols.
+        Names of protocols.
     """
     draws = (draws or source.draws) if source.random else source.draws
     return [
@@ -104,26 +105,26 @@ def make_plans(source, draws=None, protocols=PROTOCOLS):
 
 
 def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
-    """Run every plan whose cell the file lacks, appending each as it is found.
+    """Run every plan whose cell is not in the file, and append each cell as soon as it is finished.
 
     Parameters
     ----------
     plans : sequence of Plan
-        What is wanted.
+        The cells to run.
     file : CellFile
-        What is known, and where new cells go.
+        Holds the known cells; new ones are appended.
     jobs : int or None
-        Cells at once; None means one a core.
+        Cells to run in parallel; None means one per core.
     on_cell : callable
-        Called with every cell, known or new.
+        Called with each cell, known or new.
 
     Returns
     -------
     list of Cell
-        One a plan, in the order of the plans.
+        One cell per plan, in the order of the plans.
     """
     known = {cell.key: cell for cell in file.read()}
-    # A cell of other settings does not count; its line stays, and the newer one is read.
+    # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
     missing = [plan for plan in plans if not plan.is_answered_by(known.get(plan.key))]
     for plan in plans:
         if plan not in missing:
@@ -136,7 +137,7 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
 
 
 def _run_in_threads(plans, jobs):
-    """Cells as they are found. A cell that fails does not stop the others; all failures are reported at the end."""
+    """Yield cells as they finish. A cell that fails does not stop the others; all failures are reported at the end."""
     failures = []
     pool = ThreadPoolExecutor(jobs)
     with threadpool_limits(1):
@@ -148,22 +149,22 @@ def _run_in_threads(plans, jobs):
                 except (ValueError, ArithmeticError, MemoryError) as error:
                     failures.append(f"{futures[future]}: {error}")
         finally:
-            # After Ctrl-C, what has not begun is dropped and what has is not waited for.
+            # After Ctrl-C, drop the cells that have not started and do not wait for the others.
             pool.shutdown(wait=False, cancel_futures=True)
     if failures:
         raise FailedCellsError(f"{len(failures)} of {len(plans)} cells failed: " + "; ".join(failures[:5]))
 
 
 def preparation(classifier):
-    """The transformers of a pipeline in words; empty for a classifier alone."""
+    """Text representation of the transformers of a pipeline; empty for a classifier alone."""
     if not isinstance(classifier, Pipeline):
         return ""
-    # A function shows its address, which is another one in the next process.
+    # The representation of a function contains its address, which differs between processes.
     return re.sub(r" at 0x[0-9a-fA-F]+", "", ", ".join(repr(step) for _, step in classifier.steps[:-1]))
 
 
 @cache
 def versions():
-    """Versions of Python and of the libraries that compute."""
+    """Versions of Python and of the libraries used."""
     libraries = ("ancr", "numpy", "scipy", "scikit-learn", "numba")
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}

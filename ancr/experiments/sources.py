@@ -1,22 +1,23 @@
-"""What the cells are made from: a data set, its features, its settings, and the split of every draw."""
+"""The data that experiments run on: a data set, its features, its settings, and the split of each draw."""
 
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from ancr import datasets
-from ancr.datasets import per_class_split
+from ancr.datasets import dataset_info, per_class_split
+from ancr.experiments.pictures import read_picture, stored_pictures
+from ancr.features import Eigenfaces
 
 
 @dataclass(frozen=True)
 class Split:
-    """Training samples with labels, and queries with the truth about them."""
+    """Training samples with labels, and queries with their true labels."""
 
     X: np.ndarray
     y: np.ndarray
@@ -25,20 +26,20 @@ class Split:
 
 
 class Source:
-    """A data set as the experiments see it.
+    """A data set with its settings and splits.
 
     A subclass has ``name`` and ``title``, its ``settings`` in the order of the paper's columns, the one that
-    figures use (``typical``), the number of ``draws`` the paper makes, and `_load` and `_split`.
+    figures use (``typical``), the number of ``draws`` in the paper, and `load` and `indices`.
 
     Parameters
     ----------
     data_home : path-like or None
-        Where data sets are looked for.
+        Folder that holds the data sets.
     """
 
     features = "pixels"
     random = True
-    # Of samples, labels and split, where a name does not tell them.
+    # Identifies samples, labels and split of data that its name does not identify.
     digest = ""
 
     def __init__(self, data_home=None):
@@ -47,35 +48,35 @@ class Source:
 
     @property
     def bunch(self):
-        """The data set, read once, also when several threads ask at the same time."""
+        """The data set, read only once even if several threads need it at the same time."""
         with self._lock:
             return self._bunch
 
     @cached_property
     def _bunch(self):
-        return self._load()
+        return self.load()
 
     def split(self, setting, draw):
-        """The `Split` of a setting and draw; the draw is its seed."""
+        """The `Split` of a setting and draw; the draw is the seed."""
         bunch, (train, test) = self.bunch, self.indices(setting, draw)
         data = self._columns(bunch.data, setting)
         return Split(data[train], bunch.target[train], data[test], bunch.target[test])
 
     def indices(self, setting, draw):
-        """Training and test rows of the data set."""
+        """Row numbers of the training and of the test samples."""
         return self.bunch.train_indices, self.bunch.test_indices
 
     def _columns(self, data, setting):
         return data
 
     def images(self):
-        """``(image, class name)`` of a few samples to show; none where a data set holds no pictures."""
+        """``(image, class name)`` of a few samples to show; an empty list if the data set holds no images."""
         if self.bunch.image_shape is None:
             return []
-        return [(self.picture(row), name) for row, name in self._firsts()]
+        return [(self.picture(row), name) for row, name in self._first_of_each_class()]
 
-    def _firsts(self):
-        """Row and name of the first sample of every class, ten at most."""
+    def _first_of_each_class(self):
+        """Row and class name of the first sample of each class, for at most ten classes."""
         target, names = self.bunch.target, self.bunch.target_names
         return [(np.flatnonzero(target == label)[0], str(names[label])) for label in np.unique(target)[:10]]
 
@@ -85,28 +86,28 @@ class Source:
 
 
 class Digits(Source):
-    """scikit-learn's digits under the paper's USPS protocol: N a class to train on, the rest to test on."""
+    """scikit-learn's digits under the paper's USPS protocol: N training samples per class, all others for testing."""
 
     name, title = "digits", "Digits (scikit-learn)"
     settings, typical, draws = ("N=10", "N=20", "N=50", "N=100"), "N=50", 5
 
-    def _load(self):
+    def load(self):
+        """The digits that ship with scikit-learn."""
         return datasets.load_digits()
 
     def indices(self, setting, draw):
-        """N of every class drawn at random, and all others."""
+        """N samples per class drawn at random, and all others."""
         return per_class_split(self.bunch.target, number_in(setting), draw)
 
 
 class Faces(Source):
-    """AR: 700 images of the first session against 699 of the second, on the leading eigenfaces."""
+    """AR: 700 training images from session 1 and 699 test images from session 2, on the leading eigenfaces."""
 
     name, title, features = "ar", "AR faces", "eigenfaces"
     settings, typical, draws, random = ("dim=54", "dim=120", "dim=300"), "dim=120", 1, False
 
-    def _load(self):
-        from ancr.features import Eigenfaces
-
+    def load(self):
+        """The faces, projected on 300 eigenfaces."""
         bunch = datasets.load_ar(self.data_home)
         bunch.pixels = bunch.data
         bunch.data = Eigenfaces(300).fit(bunch.data[bunch.train_indices]).transform(bunch.data)
@@ -116,95 +117,89 @@ class Faces(Source):
         return data[:, : number_in(setting)]
 
     def picture(self, row):
-        """Sample ``row`` as an image; MATLAB stores columns one after the other."""
+        """Sample ``row`` as an image; MATLAB stores images column by column."""
         return self.bunch.pixels[row].reshape(self.bunch.image_shape, order="F")
 
 
 class Usps(Source):
-    """USPS: N of every class drawn from the training part, all 2007 images of the test part."""
+    """USPS: N samples per class drawn from the training part, and all 2007 test images."""
 
     name, title = "usps", "USPS digits"
     settings, typical, draws = ("N=50", "N=100", "N=200", "N=300"), "N=50", 10
 
-    def _load(self):
+    def load(self):
+        """The digits with their official split."""
         return datasets.load_usps(self.data_home)
 
     def indices(self, setting, draw):
-        """N of every class from the training part, and the whole test part."""
+        """N samples per class from the training part, and the whole test part."""
         bunch = self.bunch
         train, _ = per_class_split(bunch.target, number_in(setting), draw, pool=bunch.train_indices)
         return train, bunch.test_indices
 
 
 class StoredFeatures(Source):
-    """One of the four large sets, on deep features that lie on disk, with its official split.
+    """One of the four large sets with its official split, on deep features that are stored on disk.
 
     Parameters
     ----------
-    name : {"stanford40", "cub", "cars", "aircraft"}
-        Which one.
+    name : {"stanford40", "cub200", "aircraft", "cars"}
+        Name of the data set.
     stored : str
         Name of the features.
     data_home : path-like or None
-        Where data sets are looked for.
+        Folder that holds the data sets.
     """
 
     settings, typical, draws, random = ("official",), "official", 1, False
-    _LOADERS: ClassVar = {
-        "stanford40": ("Stanford 40", datasets.load_stanford40),
-        "cub": ("CUB-200-2011", datasets.load_cub200),
-        "aircraft": ("FGVC-Aircraft", datasets.load_aircraft),
-        "cars": ("Stanford Cars", datasets.load_cars),
-    }
 
     def __init__(self, name, stored, data_home=None):
         super().__init__(data_home)
-        self.name, self.stored = name, stored
-        self.title, self._loader = self._LOADERS[name]
+        self._info, self._stored = dataset_info(name), stored
+        self.name, self.title = name, self._info.title
 
-    def _load(self):
-        return self._loader(self.data_home, features=self.stored)
+    def load(self):
+        """The stored features."""
+        return getattr(datasets, self._info.loader)(self.data_home, features=self._stored)
 
     @property
     def features(self):
-        """The label every result on these features must carry."""
+        """Label of the features, shown with every result."""
         return self.bunch.features
 
     def images(self):
-        """Pictures from a folder ``sample_images`` beside the features, or from the data set's own tree."""
-        from ancr.experiments.pictures import beside_features
-
-        return beside_features(self.name, self.data_home)
+        """Images from a folder ``sample_images`` beside the features, or from the data set itself."""
+        return stored_pictures(self._info, self.data_home)
 
 
-class Own(Source):
-    """A user's vectors, by stratified folds, or by the split that came with them.
+class UserSource(Source):
+    """A user's own data, split into stratified folds or by its own split.
 
     Parameters
     ----------
-    own : OwnData
+    user_data : UserData
         The vectors.
     folds : int or None
-        Number of folds; None for the split of the data, or else 5.
+        Number of folds; None uses the data's own split if there is one, otherwise 5 folds.
     standardize : bool or None
-        Bring columns to zero mean and unit variance, as the training part has them; None for tables whose columns
+        Scale each column to zero mean and unit variance on the training part; None does so for tables whose columns
         have units.
     """
 
-    def __init__(self, own, folds=None, standardize=None):
+    def __init__(self, user_data, folds=None, standardize=None):
         super().__init__()
-        self._bunch, self._pictures = own.bunch, own.pictures
-        self.name = self.title = own.bunch.name
-        self._standardize = own.has_units if standardize is None else standardize
-        self.features = own.features + (", standardized" if self._standardize else "")
-        self._folds = folds or (5 if own.bunch.train_indices is None else None)
+        self._bunch, self._image_paths = user_data.bunch, user_data.image_paths
+        self.name = self.title = user_data.bunch.name
+        self._standardize = user_data.has_units if standardize is None else standardize
+        self.features = user_data.features + (", standardized" if self._standardize else "")
+        self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
         self.settings = (f"{self._folds} folds",) if self._folds else ("given split",)
         self.typical, self.draws, self.random = self.settings[0], self._folds or 1, False
         self._check_folds()
 
     @cached_property
     def digest(self):
-        """Two files of one name are two data sets: what was computed on the first says nothing of the second."""
+        """Digest of samples, labels and split: two files of the same name may hold different data."""
         bunch, state = self.bunch, hashlib.sha256()
         for part in (bunch.data, bunch.target, bunch.target_names, bunch.train_indices, bunch.test_indices):
             part = np.asarray([] if part is None else part)
@@ -221,14 +216,14 @@ class Own(Source):
             raise ValueError(f"--folds {self._folds}, but class {name!r} has only {counts[rarest]} samples")
 
     def indices(self, setting, draw):
-        """Fold number ``draw`` as the test part; or the given split."""
+        """Fold number ``draw`` as the test part, or the given split."""
         if not self._folds:
             return super().indices(setting, draw)
         folds = StratifiedKFold(self._folds, shuffle=True, random_state=0)
         return list(folds.split(self.bunch.data, self.bunch.target))[draw]
 
     def split(self, setting, draw):
-        """The `Split` of a fold, scaled by its training part where wanted."""
+        """The `Split` of a fold, standardized on its training part if requested."""
         split = super().split(setting, draw)
         if not self._standardize:
             return split
@@ -236,19 +231,14 @@ class Own(Source):
         return replace(split, X=scaler.transform(split.X), queries=scaler.transform(split.queries))
 
     def images(self):
-        """The first picture of every class, ten at most; none where the data came as vectors."""
-        from ancr.experiments.pictures import read_picture
-
-        if not len(self._pictures):
+        """The first image of each class, for at most ten classes; an empty list for tables."""
+        if not len(self._image_paths):
             return []
-        return [(read_picture(self._pictures[row]), name) for row, name in self._firsts()]
-
-
-NAMES = ("digits", "ar", "usps", *StoredFeatures._LOADERS)
+        return [(read_picture(self._image_paths[row]), name) for row, name in self._first_of_each_class()]
 
 
 def source(name, features=None, data_home=None):
-    """The source of a name of the paper's sets, or ``"digits"``."""
+    """The source of a data set by its name in `ancr.datasets.REGISTRY`."""
     small = {kind.name: kind for kind in (Digits, Faces, Usps)}
     if name in small:
         return small[name](data_home)
@@ -256,5 +246,5 @@ def source(name, features=None, data_home=None):
 
 
 def number_in(setting):
-    """54 of ``"dim=54"``."""
+    """The number in a setting: 54 for ``"dim=54"``."""
     return int(setting.partition("=")[2])

@@ -30,7 +30,7 @@ def to_markdown(table):
 
 
 def to_csv(table):
-    """The table as CSV: one line an entry, numbers in full, for those who compute on."""
+    """The table as CSV: one line per entry, with unrounded numbers for further computation."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"])
@@ -49,7 +49,7 @@ _LATEX = str.maketrans(
 
 
 def to_latex(table):
-    """The table as a LaTeX ``table`` for booktabs."""
+    """The table as a LaTeX ``table`` that uses booktabs."""
 
     def line(cells):
         return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
@@ -75,7 +75,7 @@ FORMATS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
 
 def write_tables(tables, folder):
-    """Write every table in every format; returns the paths."""
+    """Write every table in every format and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for table in tables:

@@ -1,4 +1,4 @@
-"""Cells → tables: mean ± standard deviation over draws, with the paper's number and the difference beside it."""
+"""From cells to tables: mean ± standard deviation over draws, the paper's number, and the difference."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from ancr.experiments.published import ABLATION, QUOTED, printed
 
 @dataclass(frozen=True)
 class Entry:
-    """One method at one setting: ours over the draws, and the paper's. Either may be missing.
+    """One method at one setting: our result over the draws and the paper's number. Either may be missing.
 
     Attributes
     ----------
     mean, sd : float or None
-        Over the draws; ``sd`` is None for a single one.
+        Over the draws; ``sd`` is None if there is only one draw.
     printed : float or None
         The paper's number.
     """
@@ -25,11 +25,11 @@ class Entry:
 
     @property
     def difference(self):
-        """Ours less the paper's; None where one is missing."""
+        """Our mean minus the paper's number; None if either is missing."""
         return None if self.mean is None or self.printed is None else self.mean - self.printed
 
     def texts(self):
-        """Ours, printed and difference, as they are shown."""
+        """Our result, the printed number and the difference, formatted."""
         ours = "–" if self.mean is None else f"{self.mean:.2f}"
         if self.sd is not None:
             ours += f" ± {self.sd:.2f}"
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """A method under a protocol, one `Entry` a setting. ``quoted``: only the paper's own citation, not run."""
+    """A method under a protocol, with one `Entry` per setting. ``quoted`` rows are cited by the paper and not run."""
 
     method: str
     protocol: str
@@ -56,14 +56,14 @@ class Table:
     Attributes
     ----------
     name : str
-        Of its files.
+        Base name of its files.
     title : str
-        What it shows.
+        Title above the table.
     columns : tuple of str
-        Settings, or data sets in the table of the large ones.
+        Settings, or data sets in the table of the large sets.
     rows : list of Row
     notes : list of str
-        What a reader must know, such as features that stand in for the paper's.
+        Remarks below the table, for example on substitute features.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def has_printed(self):
-        """Whether the paper prints anything here; if not, its columns are left out."""
+        """Whether the paper prints any of these numbers; if not, its columns are left out."""
         return any(entry.printed is not None for row in self.rows for entry in row.entries.values())
 
     def header(self):
@@ -93,14 +93,14 @@ class Table:
 
 
 def make_tables(sources, cells):
-    """All tables that the cells fill: one a small set, one for the large ones together, and the ablations.
+    """All tables of the cells: one per small set, one for all large sets, and the ablations.
 
     Parameters
     ----------
     sources : sequence of Source
-        The data sets, in the order wanted.
+        The data sets, in the order of the tables.
     cells : sequence of Cell
-        Results on them.
+        The results on them.
     """
     small = [source for source in sources if source.settings != ("official",)]
     large = [source for source in sources if source.settings == ("official",)]
@@ -116,7 +116,7 @@ def _small_table(source, cells):
 
 
 def _large_table(sources, cells):
-    # One column a data set; rows of the same method and protocol are one row across them.
+    # One column per data set; rows of the same method and protocol are merged.
     merged = {}
     for source in sources:
         for row in [*_rows(source, cells), *_quoted_rows(source)]:
@@ -141,7 +141,7 @@ def _ablation(sources, cells):
 
 
 def _rows(source, cells):
-    """A row for every method and protocol that was run, in the order of the plans."""
+    """One row per method and protocol that was run, in the order of the plans."""
     grouped = {}
     for cell in cells:
         if cell.dataset == source.name and cell.features == source.features:
@@ -167,8 +167,8 @@ def _quoted_rows(source):
 
 def _notes(sources):
     return [
-        f"{source.title} on {source.features}: the paper used other features, so its numbers are for the order of "
-        "the methods, not for their height."
+        f"{source.title} on {source.features}: the paper used other features, so only the ranking of the methods can "
+        "be compared, not the numbers."
         for source in sources
         if "substitute" in source.features
     ]

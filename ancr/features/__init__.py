@@ -1,4 +1,4 @@
-"""From raw samples to the vectors a dictionary is made of."""
+"""Features: from raw samples to the vectors of a dictionary."""
 
 from importlib import import_module
 

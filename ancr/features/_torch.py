@@ -1,11 +1,11 @@
-"""torch, torchvision and timm: imported when first needed, with errors that say what to install."""
+"""torch, torchvision and timm, imported on first use, with errors that say what to install."""
 
 import importlib
 import re
 import sys
 
 _INSTALL = "pip install 'ancr[features]'"
-# Libraries of placeholder operators; torch forgets a definition when its library object goes.
+# Libraries of placeholder operators; torch drops a definition when its library object is deleted.
 _placeholders = []
 
 
@@ -21,12 +21,11 @@ def import_timm():
 
 
 def import_torchvision():
-    """The module ``torchvision``, also where its compiled operators do not load.
+    """The module ``torchvision``, even if its compiled operators do not load.
 
-    A CPU build of torch beside a torchvision built for CUDA is a common pair, and ``import torchvision`` then
-    stops at operators of object detection that nothing here uses ("operator torchvision::nms does not
-    exist"). Models and transforms are plain Python; an empty definition of each missing operator lets the
-    import through.
+    A CPU build of torch together with a torchvision built for CUDA is common, and ``import torchvision`` then
+    fails at operators for object detection that are not used here ("operator torchvision::nms does not exist").
+    Models and transforms are plain Python; with an empty definition of each missing operator the import works.
     """
     torch = import_torch()
     while True:
@@ -55,7 +54,7 @@ def _import(name):
 
 
 def choose_device(device):
-    """``"auto"`` is a CUDA card, else Apple's, else the CPU; anything else is torch's own name."""
+    """``"auto"`` is a CUDA GPU, otherwise an Apple GPU, otherwise the CPU; other values are torch's device names."""
     torch = import_torch()
     if device != "auto":
         return torch.device(device)

@@ -1,4 +1,4 @@
-"""Networks by name: what comes in, which layer goes out, and which weights."""
+"""Networks by name: preprocessing, output layer and weights."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,33 +9,30 @@ from typing import Any
 
 from ancr.features._torch import import_timm, import_torch, import_torchvision
 
-# Networks of the paper, with fully connected layers; everything else is timm's.
+# The paper's networks, with fully connected layers; all others come from timm.
 TORCHVISION_BACKBONES = ("alexnet", "vgg16", "vgg19")
 
 
 @dataclass
 class Backbone:
-    """A network cut at a layer.
+    """A network with the output of one of its layers.
 
     Parameters
     ----------
     module : torch.nn.Module
         The network, in evaluation mode.
     forward : callable
-        Batch of images to vectors (n, width), or to local descriptors (n, positions, channels) if
-        ``is_local``.
+        Maps a batch of images to vectors (n, width), or to local descriptors (n, positions, channels) if the
+        layer is ``"conv"``.
     transform : callable
-        Image to tensor: the preprocessing the weights were trained with.
-    is_local : bool
-        Whether a pooling has to follow.
+        Maps an image to a tensor, with the preprocessing that the weights were trained with.
     identity : dict
-        What names the features: backbone, layer, preprocessing and a digest of the weights.
+        Identifies the features: backbone, layer, preprocessing and a digest of the weights.
     """
 
     module: Any
     forward: Callable
     transform: Callable
-    is_local: bool
     identity: dict
 
 
@@ -45,15 +42,15 @@ def load_backbone(name, layer, weights, image_size, random_state):
     Parameters
     ----------
     name : str
-        ``"alexnet"``, ``"vgg16"``, ``"vgg19"``, or a name of timm (``"timm/…"`` forces timm).
+        ``"alexnet"``, ``"vgg16"``, ``"vgg19"``, or a timm model name (``"timm/…"`` forces timm).
     layer : {"fc6", "fc7", "pool", "conv"}
-        Where to cut: a fully connected layer after its ReLU, timm's pooled vector, or the last convolution.
+        Output layer: a fully connected layer after its ReLU, timm's pooled vector, or the last convolution.
     weights : str, path-like or None
-        ``"default"``, a name of torchvision or timm, a local file; None is a random network.
+        ``"default"``, a name in torchvision or timm, or a local file; None means random weights.
     image_size : int or None
-        Side of the square the network sees; None is the backbone's own.
+        Side length of the square input; None means the backbone's default.
     random_state : int
-        Seed of a random network.
+        Seed of random weights.
     """
     check_name(name)
     build = _from_torchvision if name in TORCHVISION_BACKBONES else _from_timm
@@ -67,11 +64,11 @@ def load_backbone(name, layer, weights, image_size, random_state):
         "weights": _digest(module),
         "preprocessing": repr(transform),
     }
-    return Backbone(module, forward, transform, layer == "conv", identity)
+    return Backbone(module, forward, transform, identity)
 
 
 def check_name(name):
-    """Raise a ValueError with the nearest names where a backbone is unknown."""
+    """Raise a ValueError with similar names if a backbone is unknown."""
     if name in TORCHVISION_BACKBONES:
         return
     timm = import_timm()
@@ -80,11 +77,11 @@ def check_name(name):
     if timm.is_model(model.partition(".")[0]):
         return
     near = get_close_matches(model, {*TORCHVISION_BACKBONES, *known}, n=4, cutoff=0.3)
-    raise ValueError(f"backbone={name!r} is unknown; the nearest: {', '.join(near) or 'none'}")
+    raise ValueError(f"backbone={name!r} is unknown; similar names: {', '.join(near) or 'none'}")
 
 
 def layers_of(name):
-    """Layers a backbone can be cut at, the default first."""
+    """Output layers of a backbone, the default first."""
     return ("fc7", "fc6", "conv") if name in TORCHVISION_BACKBONES else ("pool", "conv")
 
 
@@ -101,7 +98,7 @@ def _from_torchvision(name, layer, weights, image_size):
         size = {"crop_size": image_size, "resize_size": round(image_size * 256 / 224)}
     transform = (chosen or members.DEFAULT).transforms(**size)
     if layer == "conv":
-        trunk = module.features[:-1]  # up to the last ReLU: the final max pooling belongs to the head
+        trunk = module.features[:-1]  # up to the last ReLU, without the final max pooling
         return module, lambda images: trunk(images).flatten(2).transpose(1, 2), transform
     head = module.classifier[: _end_of_fully_connected(module.classifier, ("fc6", "fc7").index(layer))]
 
@@ -112,7 +109,7 @@ def _from_torchvision(name, layer, weights, image_size):
 
 
 def _end_of_fully_connected(classifier, which):
-    """Index just after the ReLU of the given fully connected layer, where Caffe's fc6 and fc7 are read."""
+    """Index after the ReLU of a fully connected layer, where Caffe's fc6 and fc7 are defined."""
     torch = import_torch()
     return [i for i, part in enumerate(classifier) if isinstance(part, torch.nn.ReLU)][which] + 1
 
@@ -134,10 +131,10 @@ def _from_timm(name, layer, weights, image_size):
     pretrained = weights is not None and not file
     try:
         module = timm.create_model(name, pretrained=pretrained, num_classes=0, **options)
-    except TypeError:  # convolutional networks take any size, and no argument for it
+    except TypeError:  # convolutional networks accept any size and have no such argument
         module = timm.create_model(name, pretrained=pretrained, num_classes=0)
     if file:
-        _load_file(module, file, strict=False)  # the file has a classifier, the module none
+        _load_file(module, file, strict=False)  # the file has a classifier, the module does not
     module.eval()
     config = timm.data.resolve_model_data_config(module)
     if image_size is not None:
@@ -158,7 +155,7 @@ def _timm_weights(timm, name, weights):
 
 
 def _local(module, maps):
-    """Local descriptors (n, positions, channels) of maps or tokens, wherever timm puts the channels."""
+    """Local descriptors (n, positions, channels) of feature maps or tokens, for any position of the channels."""
     if maps.ndim == 3:
         return maps[:, getattr(module, "num_prefix_tokens", 0) :]
     if maps.shape[1] == module.num_features:
@@ -167,7 +164,7 @@ def _local(module, maps):
 
 
 def _weights_file(weights):
-    """Path of a local file of weights, or None where ``weights`` is a name."""
+    """Path of a local file of weights, or None if ``weights`` is a name."""
     if weights is None:
         return None
     path = Path(weights).expanduser()
@@ -193,7 +190,7 @@ def _load_file(module, path, strict=True):
 
 
 def _digest(module):
-    """Digest of all weights: two networks share cached features only if they are the same network."""
+    """Digest of all weights: cached features are shared only by identical networks."""
     digest = hashlib.blake2b(digest_size=16)
     for name, tensor in module.state_dict().items():
         digest.update(name.encode())

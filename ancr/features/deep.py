@@ -1,4 +1,4 @@
-"""Deep features: from images to vectors through a network, computed once."""
+"""Deep features: vectors of images from a network, computed once and cached."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,8 +13,8 @@ from ancr.features.pooling import fit_fisher_mixture
 from ancr.features.store import FeatureStore
 
 POOLINGS = ("average", "bilinear", "fisher")
-# Batches between two writes to the cache: what a killed run loses at most.
-BATCHES_A_BLOCK = 4
+# Batches between two writes to the cache; a killed run loses at most this many.
+BATCHES_PER_BLOCK = 4
 
 
 class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -23,49 +23,49 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Parameters
     ----------
     backbone : str, default="vgg19"
-        ``"vgg16"``, ``"vgg19"``, ``"alexnet"``, or any name of timm (``"timm/…"`` forces timm).
+        ``"vgg16"``, ``"vgg19"``, ``"alexnet"``, or any timm model name (``"timm/…"`` forces timm).
     layer : {"fc6", "fc7", "pool", "conv"} or None, default=None
-        Fully connected layers are read after their ReLU; ``"pool"`` is timm's pooled vector; ``"conv"`` the
-        last convolution, which a pooling turns into a vector. None is ``"conv"`` where a pooling is given,
-        else ``"fc7"`` or ``"pool"``.
+        Fully connected layers are taken after their ReLU; ``"pool"`` is timm's pooled vector; ``"conv"`` is the
+        last convolution, which is pooled to a vector. None means ``"conv"`` if a pooling is given, otherwise
+        ``"fc7"`` or ``"pool"``.
     pooling : {"average", "bilinear", "fisher"} or None, default=None
-        For ``layer="conv"``: global average, B-CNN, or FV-CNN (which ``fit`` learns a mixture for). None is
+        For ``layer="conv"``: global average, B-CNN, or FV-CNN (for which ``fit`` learns a mixture). None means
         the average.
     weights : str, path-like or None, default="default"
-        ``"default"``, a name of torchvision or timm, or a local file. None is a random network.
+        ``"default"``, a name in torchvision or timm, or a local file. None means random weights.
     image_size : int or None, default=None
-        Side of the square the network sees; None is the backbone's own. B-CNN was published with 448.
+        Side length of the square input; None means the backbone's default. B-CNN was published with 448.
     n_modes : int, default=64
-        Gaussians of a Fisher vector.
+        Number of Gaussians of a Fisher vector.
     n_descriptors : int, default=100_000
-        Local descriptors its mixture is fitted to.
+        Number of local descriptors that the mixture is fitted to.
     batch_size : int, default=32
-        Images at once.
+        Images per batch.
     device : str, default="auto"
-        A CUDA card where there is one, else Apple's, else the CPU; or torch's own name.
+        ``"auto"`` is a CUDA GPU, otherwise an Apple GPU, otherwise the CPU; or a device name of torch.
     precision : {"auto", "float32", "float16", "bfloat16"}, default="auto"
-        Mixed precision is ``float16`` on a CUDA card; elsewhere ``"auto"`` is ``float32``.
+        ``"auto"`` is mixed precision with ``float16`` on a CUDA GPU, and ``float32`` elsewhere.
     n_workers : int or None, default=None
-        Processes that decode ahead; None is one a core less one, at most 8, and none for a few images.
+        Processes that decode images; None means one fewer than cores, at most 8, and none for a few images.
     cache_dir : path-like, "auto" or None, default="auto"
-        Where vectors are kept; ``"auto"`` is ``features`` in the cache folder, None keeps nothing.
+        Folder for cached vectors; ``"auto"`` is ``features`` in the cache folder, None disables the cache.
     on_error : {"raise", "nan"}, default="raise"
-        What an unreadable image does: stop the run, or become a row of NaN, listed in ``unreadable_``.
+        For an unreadable image: raise an error, or return a row of NaN and list it in ``unreadable_``.
     random_state : int, default=0
-        Seed of a random network and of Fisher mixtures.
+        Seed of random weights and of Fisher mixtures.
     progress : bool, default=False
-        Show a bar on a terminal.
+        Show a progress bar on a terminal.
 
     Attributes
     ----------
     unreadable_ : dict
-        Name and reason of every image of the last call that could not be read.
+        Name of each image of the last call that could not be read, with the reason.
     n_computed_, n_cached_ : int
-        Images of the last call that went through the network, and that did not need to.
+        Images of the last call that were computed, and that were found in the cache.
     network_ : torch.nn.Module
         The whole network, in evaluation mode.
     mixture_ : GaussianMixture
-        Vocabulary of Fisher vectors; only with ``pooling="fisher"``.
+        Mixture of Fisher vectors; only with ``pooling="fisher"``.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : sequence of images
-            Paths or arrays; only Fisher vectors look at them.
+            Paths or arrays; used only for Fisher vectors.
         y : None
             Ignored.
         """
@@ -131,17 +131,17 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def transform(self, X):
-        """Vectors of images.
+        """Compute the vectors of images.
 
         Parameters
         ----------
         X : sequence of images
-            Paths, arrays (height, width[, 3]) of uint8 or of floats in [0, 1], or such arrays stacked.
+            Paths; arrays (height, width[, 3]) of uint8 or of floats in [0, 1]; or a stack of such arrays.
 
         Returns
         -------
         ndarray of shape (n_images, n_features), float32
-            With rows of NaN for unreadable images if ``on_error="nan"``.
+            One row per image; rows of NaN for unreadable images if ``on_error="nan"``.
         """
         extractor = self._extractor()
         if self._pooling == "fisher" and not hasattr(self, "mixture_"):
@@ -165,7 +165,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
     def __getstate__(self):
-        # The network is loaded again when needed: weights belong in a file of their own.
+        # The network is loaded again when needed; its weights are not pickled.
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not name.startswith("_network")}
 
@@ -196,7 +196,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise ValueError(f"batch_size={self.batch_size}, but expected at least 1")
 
     def _extractor(self):
-        """Check the parameters, and load the network they name unless it is here already."""
+        """Check the parameters, and load the network unless it is loaded already."""
         self._check()
         wanted = (self.backbone, self._layer, self.weights, self.image_size, self.random_state)
         if getattr(self, "_network_for", None) != wanted:
@@ -213,7 +213,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
 
     def _digests(self, images):
-        """Content digest of every image; None where the file cannot even be opened."""
+        """Content digest of each image; None if the file cannot be opened."""
         digests = []
         for i, image in enumerate(images):
             try:
@@ -224,7 +224,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return digests
 
     def _compute_missing(self, images, digests, store, extractor):
-        """Send what the store lacks through the network, each content once, and keep it block by block."""
+        """Compute the vectors that the store lacks, once for identical images, and store them block by block."""
         first = {}
         for i, digest in enumerate(digests):
             if digest is not None and digest not in store:
@@ -237,21 +237,21 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.n_computed_ += len(batch.positions)
             block += [digests[todo[i]] for i in batch.positions]
             rows.append(_rows(batch))
-            # A block is a whole number of batches: a run taken up after a kill forms the same batches again,
-            # and with them the same floating-point results.
-            if len(rows) == BATCHES_A_BLOCK:
-                _keep(store, block, rows)
+            # A block is a whole number of batches, so a run that continues after a kill forms the same batches and
+            # gives the same floating-point results.
+            if len(rows) == BATCHES_PER_BLOCK:
+                _store(store, block, rows)
                 block, rows = [], []
-        _keep(store, block, rows)
+        _store(store, block, rows)
 
     def _gather(self, images, digests, store):
         features = store.gather(digests)
         if not features.size:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.unreadable_.items())[:3])
             raise UnreadableImageError(f"none of {len(images)} images could be read. {reasons}")
-        # the store remembers as NaN what an earlier run could not read
-        gone = np.flatnonzero(np.isnan(features[:, 0]))
-        self._note_unreadable(images, dict.fromkeys(gone, "unreadable when its content was first seen"))
+        # images that an earlier run could not read are stored as NaN
+        unreadable = np.flatnonzero(np.isnan(features[:, 0]))
+        self._note_unreadable(images, dict.fromkeys(unreadable, "unreadable in an earlier run"))
         return features
 
     def _note_unreadable(self, images, reasons):
@@ -271,7 +271,7 @@ def _check_choice(name, value, choices):
 
 
 def _rows(batch):
-    """Vectors of a batch, NaN where an image is unreadable: its content will be no better next time."""
+    """Vectors of a batch, with NaN for unreadable images, so that they are not tried again."""
     if not batch.readable:
         return np.full((len(batch.positions), 0), np.nan, np.float32)
     rows = np.full((len(batch.positions), batch.output.shape[1]), np.nan, np.float32)
@@ -279,8 +279,8 @@ def _rows(batch):
     return rows
 
 
-def _keep(store, block, rows):
+def _store(store, block, rows):
     width = max((part.shape[1] for part in rows), default=0)
-    if width:  # a block without one readable image has no width, and is tried again next time
+    if width:  # a block without any readable image has no width and is tried again next time
         filled = [part if part.shape[1] else np.full((len(part), width), np.nan) for part in rows]
         store.add(block, np.concatenate(filled))

@@ -1,4 +1,4 @@
-"""The face papers' PCA: a centred basis, un-centred data."""
+"""PCA as in papers on face recognition: a centred basis, uncentred data."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -7,10 +7,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class Eigenfaces(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Project *un-centred* samples on the leading principal axes of the centred training samples.
+    """Project *uncentred* samples on the leading principal axes of the centred training samples.
 
-    This is what the public code behind the paper's AR numbers does; centring the data as well gives other
-    numbers.
+    The public code for the paper's AR numbers does this; with centred data the numbers differ.
 
     Parameters
     ----------

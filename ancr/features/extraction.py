@@ -1,4 +1,4 @@
-"""Batches of images through a network and a pooling."""
+"""Run batches of images through a network and a pooling."""
 
 import hashlib
 import os
@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ancr._progress import progress_bar
-from ancr.features import pooling
 from ancr.features._torch import choose_device, import_torch
 from ancr.features.backbones import Backbone
 from ancr.features.images import DecodedImages, collate
+from ancr.features.pooling import average_pooling, bilinear_pooling, fisher_pooling
+from ancr.progress import progress_bar
 
-_POOLINGS = {"average": pooling.average_pooling, "bilinear": pooling.bilinear_pooling}
+_POOLINGS = {"average": average_pooling, "bilinear": bilinear_pooling}
 
 
 @dataclass
 class Batch:
-    """Outcome of a batch: vectors or local descriptors of the readable images, reasons for the others."""
+    """Result of a batch: vectors or local descriptors of the readable images, and error messages for the others."""
 
     positions: list
     readable: list
@@ -28,16 +28,16 @@ class Batch:
 
 @dataclass
 class Extractor:
-    """A network, the pooling after it and how to run both.
+    """A network and its pooling, with the settings to run them.
 
     Parameters
     ----------
     network : Backbone
-        Cut at the layer wanted.
+        The network with its output layer.
     pooling : {"average", "bilinear", "fisher"} or None
-        For local descriptors; None where the network puts out vectors.
+        Pooling of local descriptors; None if the network gives vectors.
     mixture : GaussianMixture or None
-        Of Fisher vectors.
+        Mixture of Fisher vectors.
     batch_size, device, precision, n_workers, progress
         As in :class:`ancr.features.DeepFeatures`.
     """
@@ -53,7 +53,7 @@ class Extractor:
 
     @property
     def identity(self):
-        """All that a vector depends on besides its image."""
+        """Everything that a vector depends on besides its image."""
         identity = {**self.network.identity, "pooling": self.pooling, "precision": self.precision}
         if self.mixture is not None:
             parts = (self.mixture.weights_, self.mixture.means_, self.mixture.covariances_)
@@ -62,14 +62,14 @@ class Extractor:
         return identity
 
     def batches(self, images):
-        """Vectors (n_readable, width) as NumPy arrays, batch after batch."""
+        """Yield batches with vectors (n_readable, width) as NumPy arrays."""
         for batch in self.raw_batches(images):
             if batch.readable:
                 batch.output = self._pool(batch.output)
             yield batch
 
     def raw_batches(self, images):
-        """What the network puts out, as tensors, batch after batch; other processes decode ahead."""
+        """Yield batches with the network's output as tensors; other processes decode the next images."""
         self.prepare()
         with progress_bar("images", len(images), enabled=self.progress) as advance:
             for positions, readable, tensors, reasons in self._loader(images):
@@ -78,12 +78,12 @@ class Extractor:
                 advance(len(positions))
 
     def prepare(self):
-        """Bring the network to the device."""
+        """Move the network to the device."""
         self.network.module.to(self.device, memory_format=self._layout)
         return self
 
     def run(self, tensors):
-        """Preprocessed images through the network, in the precision asked for; float32 comes out."""
+        """Run the network on preprocessed images in the chosen precision; the output is float32."""
         torch = import_torch()
         precision = getattr(torch, self.precision)
         mixed = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
@@ -93,12 +93,12 @@ class Extractor:
 
     @property
     def _layout(self):
-        """Memory format: tensor cores want channels last."""
+        """Memory format: channels last is faster on tensor cores."""
         torch = import_torch()
         return torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
 
     def sample_descriptors(self, images, n_descriptors, random_state):
-        """Batches with their local descriptors, as many of every image, at most ``n_descriptors`` in all."""
+        """Yield batches with local descriptors, equally many per image and at most ``n_descriptors`` in total."""
         random = np.random.default_rng(random_state)
         each = max(1, n_descriptors // max(1, len(images)))
         for batch in self.raw_batches(images):
@@ -122,14 +122,14 @@ class Extractor:
 
     def _pool(self, output):
         if self.pooling == "fisher":
-            return pooling.fisher_pooling(output.cpu().numpy(), self.mixture)
+            return fisher_pooling(output.cpu().numpy(), self.mixture)
         if self.pooling is not None:
             output = _POOLINGS[self.pooling](output)
         return output.cpu().numpy()
 
 
 def resolve_precision(precision, device):
-    """``"auto"`` is float16 on a CUDA card and float32 elsewhere."""
+    """``"auto"`` is float16 on a CUDA GPU and float32 elsewhere."""
     if precision != "auto":
         return precision
     return "float16" if choose_device(device).type == "cuda" else "float32"

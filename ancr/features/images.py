@@ -1,4 +1,4 @@
-"""Images as a network reads them: told apart by content, decoded in the background."""
+"""Images as input of a network: identified by content, decoded in the background."""
 
 import hashlib
 from pathlib import Path
@@ -7,22 +7,22 @@ import numpy as np
 
 
 class UnreadableImageError(OSError):
-    """An image is corrupt, truncated or no image; the message names it."""
+    """A file is a corrupt or truncated image, or not an image; the message names it."""
 
 
 def as_image_list(X):
-    """Check images and list them one by one.
+    """Check a sequence of images and return it as a list.
 
     Parameters
     ----------
     X : sequence
-        Paths; or images as arrays (height, width), (height, width, 3), uint8 or floats in [0, 1]; or an array
-        of such images, stacked.
+        Paths; or images as arrays (height, width) or (height, width, 3), uint8 or floats in [0, 1]; or a stack
+        of such arrays.
 
     Raises
     ------
     ValueError
-        If it is anything else.
+        If it is something else.
     """
     if isinstance(X, str | Path):
         raise ValueError(f"X={str(X)!r} is one path, but expected a sequence of images")
@@ -38,12 +38,12 @@ def as_image_list(X):
 
 
 def image_name(image, position):
-    """What an image is called in a report."""
+    """Name of an image in messages."""
     return str(image) if isinstance(image, str | Path) else f"image {position}"
 
 
 def content_digest(image):
-    """16 bytes that tell images apart: of a file's bytes, or of an array with its shape and type."""
+    """16-byte digest of an image: of the file's bytes, or of an array with its shape and type."""
     digest = hashlib.blake2b(digest_size=16)
     if isinstance(image, str | Path):
         digest.update(Path(image).read_bytes())
@@ -55,7 +55,7 @@ def content_digest(image):
 
 
 def decode(image):
-    """A Pillow image in RGB, fully read."""
+    """Read an image completely, as a Pillow image in RGB."""
     from PIL import Image
 
     if isinstance(image, str | Path):
@@ -70,7 +70,7 @@ def decode(image):
 
 
 class DecodedImages:
-    """Images behind a DataLoader: decoded and preprocessed, or the reason why not."""
+    """Images for a DataLoader: decoded and preprocessed, or an error message."""
 
     def __init__(self, images, transform):
         self.images = images
@@ -82,12 +82,12 @@ class DecodedImages:
     def __getitem__(self, i):
         try:
             return i, self.transform(decode(self.images[i])), None
-        except Exception as error:  # decoders raise anything, from OSError to SyntaxError
+        except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
             return i, None, f"{type(error).__name__}: {error}"
 
 
 def collate(samples):
-    """Readable images of a batch as one tensor, with their positions; and the reasons of the others."""
+    """The readable images of a batch as one tensor, with their positions, and the errors of the others."""
     import torch
 
     readable = [(i, tensor) for i, tensor, reason in samples if reason is None]

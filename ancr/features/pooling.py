@@ -1,4 +1,4 @@
-"""From local descriptors (positions × channels) to one vector an image."""
+"""Pooling: from local descriptors (positions × channels) to one vector per image."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def average_pooling(descriptors):
     Parameters
     ----------
     descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
-        What a convolution puts out.
+        Output of a convolution.
     """
     return descriptors.mean(dim=1)
 
@@ -24,7 +24,7 @@ def bilinear_pooling(descriptors):
     Parameters
     ----------
     descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
-        What a convolution puts out.
+        Output of a convolution.
 
     References
     ----------
@@ -37,16 +37,16 @@ def bilinear_pooling(descriptors):
 
 
 def fit_fisher_mixture(descriptors, n_modes, random_state):
-    """Gaussian mixture of local descriptors, diagonal covariances: the vocabulary of Fisher vectors.
+    """Fit the Gaussian mixture of Fisher vectors, with diagonal covariances, to local descriptors.
 
     Parameters
     ----------
     descriptors : ndarray of shape (n_descriptors, n_channels)
-        Drawn from the training images.
+        Descriptors of the training images.
     n_modes : int
-        Gaussians.
+        Number of Gaussians.
     random_state : int
-        Seed of their start.
+        Seed of the initial values.
     """
     if len(descriptors) < n_modes:
         raise ValueError(f"n_modes={n_modes}, but the images give only {len(descriptors)} local descriptors")
@@ -60,14 +60,14 @@ def fisher_pooling(descriptors, mixture):
     Parameters
     ----------
     descriptors : ndarray of shape (n_images, n_positions, n_channels)
-        What a convolution puts out.
+        Output of a convolution.
     mixture : sklearn.mixture.GaussianMixture
-        Of :func:`fit_fisher_mixture`, with K modes.
+        Result of :func:`fit_fisher_mixture`, with K modes.
 
     Returns
     -------
     ndarray of shape (n_images, K + 2·K·n_channels)
-        Gradients by mixture weights, means and variances.
+        Gradients with respect to mixture weights, means and variances.
 
     References
     ----------

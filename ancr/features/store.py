@@ -1,4 +1,4 @@
-"""Feature vectors under the content of their images, in memory or on disk."""
+"""Feature vectors by the content of their images, in memory or on disk."""
 
 import hashlib
 import json
@@ -9,24 +9,26 @@ from pathlib import Path
 
 import numpy as np
 
+from ancr.atomic import atomic_path
+
 _STALE_SECONDS = 24 * 3600
 
 
 class FeatureStore:
-    """Vectors found by a 16-byte digest, added a block at a time.
+    """Vectors by 16-byte digest, added in blocks.
 
-    On disk a block is a folder of two arrays, ``digests.npy`` and ``features.npy``. It is written under a
-    temporary name and renamed when complete: a killed process loses the block it was at and nothing else, and
-    processes that write at once cannot meet, because every block has a name of its own. At worst both compute
-    the same vector. Blocks are memory-mapped when read.
+    On disk, a block is a folder of two arrays, ``digests.npy`` and ``features.npy``. It is written under a
+    temporary name and renamed when complete, so a killed process loses only the block that it was writing. Several
+    processes can write at the same time, because each block has a unique name; at worst they compute the same
+    vector twice. Blocks are memory-mapped when read.
 
     Parameters
     ----------
     folder : path-like or None
-        Home of all features on disk; None keeps them in memory.
+        Folder of all features on disk; None keeps them in memory.
     identity : dict
-        All that the vectors depend on besides the image; each identity has a sub-folder, with
-        ``identity.json`` for the curious.
+        Everything that the vectors depend on besides the image; each identity has a sub-folder, which documents
+        it in ``identity.json``.
     """
 
     def __init__(self, folder, identity):
@@ -37,7 +39,8 @@ class FeatureStore:
             text = json.dumps(identity, sort_keys=True, indent=1)
             self.folder = Path(folder) / hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
             self.folder.mkdir(parents=True, exist_ok=True)
-            _write_text(self.folder / "identity.json", text)
+            with atomic_path(self.folder / "identity.json") as draft:
+                draft.write_text(text)
             self._drop_stale()
             self._open()
 
@@ -45,14 +48,14 @@ class FeatureStore:
         return digest in self._places
 
     def add(self, digests, features):
-        """Keep the vectors of a block of images."""
+        """Add the vectors of a block of images."""
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.folder is not None:
             features = self._write(digests, features)
         self._register(digests, features)
 
     def gather(self, digests):
-        """Vectors of images, one a row; NaN for those that are not here."""
+        """Vectors of images, one row per image; NaN for images that are not in the store."""
         width = self._blocks[0].shape[1] if self._blocks else 0
         out = np.full((len(digests), width), np.nan, np.float32)
         places = np.array([self._places.get(digest, (-1, -1)) for digest in digests]).reshape(-1, 2)
@@ -72,7 +75,7 @@ class FeatureStore:
                 digests = [row.tobytes() for row in np.load(block / "digests.npy")]
                 features = np.load(block / "features.npy", mmap_mode="r")
             except (OSError, ValueError):
-                continue  # cut short by a power failure: its images are computed again
+                continue  # incomplete after a power failure: its images are computed again
             self._register(digests, features)
 
     def _write(self, digests, features):
@@ -85,14 +88,7 @@ class FeatureStore:
         return np.load(block / "features.npy", mmap_mode="r")
 
     def _drop_stale(self):
-        """Clear drafts of processes that were killed long ago."""
+        """Delete drafts of processes that were killed long ago."""
         for draft in self.folder.glob("draft-*"):
             if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
                 shutil.rmtree(draft, ignore_errors=True)
-
-
-def _write_text(path, text):
-    """All or nothing, also with two writers."""
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}")
-    draft.write_text(text)
-    draft.replace(path)

@@ -1,21 +1,21 @@
-"""From a data set or a folder to a file of features."""
+"""Compute the features of a data set or folder and write them to a file."""
 
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ancr import __version__, datasets
+from ancr.atomic import atomic_path
 from ancr.datasets.folder import IMAGE_SUFFIXES
 from ancr.features.deep import DeepFeatures
 
 
 @dataclass(frozen=True)
 class ExtractionReport:
-    """What an extraction did."""
+    """Result of an extraction."""
 
     output: Path
     shape: tuple[int, int]
@@ -25,7 +25,7 @@ class ExtractionReport:
 
     @property
     def summary(self):
-        """One line for the end of a run."""
+        """The result in one line."""
         n_images, width = self.shape
         return (
             f"{self.output}: {n_images} images, {width} features each; {self.n_computed} computed, "
@@ -34,19 +34,19 @@ class ExtractionReport:
 
 
 def load_source(source, data_home=None):
-    """Images of a registered name, of a folder or of a CSV.
+    """Load the images of a data set, a folder or a CSV.
 
     Parameters
     ----------
     source : str
-        A name of the registry, or else a path; ``./cars`` is a folder, ``cars`` the data set.
+        A name of the registry, otherwise a path: ``cars`` is the data set, ``./cars`` a folder.
     data_home : path-like or None
-        Where data sets are looked for.
+        Folder that holds the data sets.
     """
     if source in datasets.REGISTRY:
         info = datasets.dataset_info(source)
         if info.name in ("ar", "usps", "digits"):
-            raise ValueError(f"source={source!r} comes as pixels, but expected a set of image files")
+            raise ValueError(f"source={source!r} consists of pixel vectors, but expected image files")
         return getattr(datasets, info.loader)(data_home)
     path = Path(source).expanduser()
     if not path.exists():
@@ -57,32 +57,32 @@ def load_source(source, data_home=None):
 
 
 def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir="auto", strict=False, **options):
-    """Compute deep features of a data set's images and write them to an ``.npz`` file, all or nothing.
+    """Compute deep features of a data set's images and write them to an ``.npz`` file.
 
     Parameters
     ----------
     bunch : Bunch
-        Of an image data set or of :func:`ancr.datasets.load_folder`.
+        Result of a loader of images or of :func:`ancr.datasets.load_folder`.
     output : path-like
-        Must end in ``.npz``, in a folder that exists.
+        Path that ends in ``.npz``, in an existing folder.
     weights, cache_dir : str or None
-        As in :class:`~ancr.features.DeepFeatures`; the word ``"none"`` is None.
+        As in :class:`~ancr.features.DeepFeatures`; the text ``"none"`` means None.
     workers : int or None
-        Processes that decode ahead.
+        Processes that decode images.
     strict : bool
-        Stop at the first unreadable image, instead of leaving it out.
+        Stop at the first unreadable image instead of leaving it out.
     **options
         Further parameters of :class:`~ancr.features.DeepFeatures`.
 
     Returns
     -------
     ExtractionReport
-        Counts, and the unreadable images by name.
+        Counts, and the names of unreadable images.
     """
     output = _checked_output(output)
     transformer = DeepFeatures(
-        weights=_word_none(weights),
-        cache_dir=_word_none(cache_dir),
+        weights=_parse_none(weights),
+        cache_dir=_parse_none(cache_dir),
         n_workers=workers,
         on_error="raise" if strict else "nan",
         **options,
@@ -90,7 +90,8 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
     train = slice(None) if bunch.train_indices is None else bunch.train_indices
     features = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
     good = ~np.isnan(features).any(axis=1)
-    _write(output, _arrays(bunch, features, good, transformer))
+    with atomic_path(output) as draft:
+        np.savez(draft, **_arrays(bunch, features, good, transformer))
     return ExtractionReport(
         output,
         (int(good.sum()), features.shape[1]),
@@ -117,17 +118,6 @@ def _arrays(bunch, features, good, transformer):
     return arrays
 
 
-def _write(output, arrays):
-    """Under a temporary name first: a file of features is whole or not there."""
-    with tempfile.NamedTemporaryFile(dir=output.parent, suffix=".npz", delete=False) as draft:
-        try:
-            np.savez(draft, **arrays)
-        except BaseException:
-            os.unlink(draft.name)
-            raise
-    os.replace(draft.name, output)
-
-
 def _checked_output(output):
     output = Path(output).expanduser()
     if output.suffix != ".npz":
@@ -137,7 +127,7 @@ def _checked_output(output):
     return output
 
 
-def _word_none(value):
+def _parse_none(value):
     return None if value == "none" else value
 
 

@@ -1,46 +1,55 @@
 """Codes without inequality constraints: one factorisation, then one matrix product for all queries."""
 
-from dataclasses import replace
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
-from ancr._arrays import add_to_diagonal, is_foreign, leaves, namespace
+from ancr.backends.arrays import Array, add_to_diagonal, in_double, is_foreign, namespace
+from ancr.backends.psd import psd_solver
+from ancr.problem import Problem
 from ancr.quadratics import Quadratic
-from ancr.solvers.solution import Array, Problem, Solution
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
 
 
-class ClosedForm:
+class ClosedForm(Solver):
     """Free and affine codes: an affine map of the query, c = offset + (y − centre)·operator.
 
     **Free** (CRC): c = H⁻¹b. For H = XᵀX + λI the identity H⁻¹Xᵀ = Xᵀ(XXᵀ + λI)⁻¹ lets the factorisation run on
     the smaller of n and d.
 
-    **Affine** (ACR): on Σc = 1 the mean atom x̄ can be taken from all atoms and from the query without changing
-    y − Xc. With c = 1/n + w and X̄ = X − x̄1ᵀ the problem becomes min ‖(y − x̄) − X̄w‖² + λ‖w‖², 1ᵀw = 0, and the
-    constraint takes care of itself because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
+    **Affine** (ACR): on Σc = 1 the mean atom x̄ can be subtracted from all atoms and from the query without
+    changing y − Xc. With c = 1/n + w and X̄ = X − x̄1ᵀ the problem becomes min ‖(y − x̄) − X̄w‖² + λ‖w‖², 1ᵀw = 0, and
+    the constraint is met automatically because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
     query over the centred atoms: as cheap as CRC, and stable for every λ ≥ 0.
 
-    With class blocks in H there is no such shortcut, and the n × n matrix is factored whole.
+    With class blocks in H there is no such shortcut, and the whole n × n matrix is factored.
 
-    Where H is singular the code of least norm is taken.
+    If H is singular, the code of least norm is returned.
     """
 
     name = "closed_form"
-    accepts = ("free", "affine")
-    options = ()
+    on_coordinates = True
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        affine = problem.constraint.name == "affine"
-        dictionary, quadratic = problem.dictionary, problem.quadratic
+    def refuses(self, problem: Problem) -> str | None:
+        """It solves problems whose code is an affine function of the query."""
+        if problem.has_l1_term:
+            return "it has no ℓ1 term"
+        return "it is for sets without inequalities" if problem.constraint.has_inequalities else None
+
+    def set_up(self) -> None:
+        """Factor what all queries share."""
+        affine = self.problem.constraint.sums_to_one
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
         atoms, xp = dictionary.atoms, dictionary.xp
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (affine or quadratic.gram):
             self._prepare_dense(affine)
         elif quadratic.blocks:
-            # H is block-diagonal: every class has its own small ridge problem.
+            # H is block-diagonal: each class has its own small ridge problem.
             alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
             blocks = [block for block in dictionary.blocks if block.stop > block.start]
             self._operator = xp.concat([ridge_operator(atoms[block, :], alone) for block in blocks], axis=1)
@@ -49,10 +58,10 @@ class ClosedForm:
             mean = xp.astype(dictionary.mean, atoms.dtype)
             self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
             operator = ridge_operator(atoms - mean, quadratic, dictionary.spread if narrow else None)
-            # Rounding along 1 comes back divided by λ; the code's sum must not feel it.
+            # Rounding errors along 1 are divided by λ; they must not change the code's sum.
             self._operator = operator - xp.mean(operator, axis=1, keepdims=True)
         else:
-            # The side that the dictionary holds is the one that it extends when it grows.
+            # The dictionary holds this product, and extends it when it grows.
             held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
             self._operator = ridge_operator(atoms, quadratic, held)
 
@@ -63,7 +72,7 @@ class ClosedForm:
         matrix definite without touching w.
         """
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        xp, psd_solver = dictionary.xp, dictionary.leaves.psd_solver
+        xp = dictionary.xp
         matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
         right = xp.astype(quadratic.target * dictionary.atoms, xp.float64)
         n = matrix.shape[0]
@@ -79,44 +88,41 @@ class ClosedForm:
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = _row_major(operator.T, dictionary.dtype)
 
-    def warning(self, unmet: int, total: int) -> str | None:
-        """A closed form always converges."""
-        return None
-
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
         codes = (queries - self._centre) @ self._operator
         codes += self._offset
-        once = namespace(queries).ones_like(queries[:, 0], dtype=namespace(queries).int64)
+        xp = self.problem.dictionary.xp
+        once = xp.ones_like(queries[:, 0], dtype=xp.int64)
         solution = Solution(codes, once, once > 0, self.problem, queries)
-        return replace(solution, history=solution.objective[None, :]) if history else solution
+        return solution.with_history() if history else solution
 
 
 def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None) -> Array:
-    """The (d, n) matrix that takes a query to its ridge code, through the smaller of n and d.
+    """The (d, n) matrix that maps a query to its ridge code, through the smaller of n and d.
 
-    ``held`` is that side's product of the atoms in double precision, where someone has it.
+    ``held`` is the product of the atoms on that side, in double precision, if it is known already.
     """
     n, d = atoms.shape
     xp = namespace(atoms)
-    ridge, double = quadratic.ridge / quadratic.gram, xp.astype(atoms, xp.float64, copy=False)
+    ridge, double = quadratic.ridge / quadratic.gram, in_double(atoms)
     if held is not None:
         side = xp.asarray(held, copy=True)
     else:
         side = double.T @ double if d < n else double @ double.T
     side = add_to_diagonal(side, ridge)
-    solve = leaves(atoms).psd_solver(side, ridge)
+    solve = psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
     return _row_major((quadratic.target / quadratic.gram) * operator, atoms.dtype)
 
 
 def _row_major(matrix: Array, dtype: Any) -> Array:
-    """Rows next to each other in memory, where the library has a notion of it."""
+    """The matrix in row-major order, if the library has memory layouts."""
     if is_foreign(matrix):
         return namespace(matrix).astype(matrix, dtype)
     return np.ascontiguousarray(matrix, dtype)
 
 
 def _centred(columns: Array) -> Array:
-    """Columns with their means taken out."""
+    """Columns minus their means."""
     return columns - namespace(columns).mean(columns, axis=0)

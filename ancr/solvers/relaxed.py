@@ -1,20 +1,21 @@
-r"""A constraint that may be bent: min ‖y − Xc‖² + λ‖c‖² + γ/2·dist²(c, set), to the optimum.
+r"""A relaxed constraint: min ‖y − Xc‖² + λ‖c‖² + γ/2·dist²(c, set), solved to the optimum.
 
-With z the point of the set that c is near, the problem is one in (c, z). For a given z the best c is
+With z the point of the set nearest to c, the problem is one in (c, z). For a given z the best c is
 
     c = (A + γ/2·I)⁻¹(Xᵀy + γ/2·z),    A = XᵀX + λI,
 
-and what is left for z is again a ridge problem *on the set*, of whitened atoms and queries. With μ = λ + γ/2,
+and what remains for z is again a ridge problem *on the set*, of whitened atoms and queries. With μ = λ + γ/2,
 w = 2λ/γ and ŷ = (XXᵀ + μI)^(−1/2)·y, X̂ likewise,
 
     γ/2/(1 + w) · ( ‖(1 + w)ŷ − X̂z‖² + w‖z‖² ),    z in the set.
 
-So the exact solver solves it as it is, certificate included, and c comes with the last pricing: c = z + p/(1 + w),
-where p = b − Hz is the pull of every atom. ``docs/choosing.md`` derives it.
+So the exact solver solves it unchanged, certificate included, and c follows from the last pricing: c = z + p/(1 + w),
+where p = b − Hz is the pull of each atom. ``docs/choosing.md`` derives it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,59 +23,81 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr._parallel import read_only
+from ancr.backends.arrays import read_only
+from ancr.problem import Problem
 from ancr.quadratics import relaxed
-from ancr.solvers.exact import GRAM_BUDGET, Exact
-from ancr.solvers.solution import Problem, Solution
-from ancr.whitening import Whitening
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
+from ancr.solvers.whitening import Whitening
+from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run
 
 
-class Relaxed:
+class Relaxed(Solver):
     """Exact solver of the relaxed problem, for the non-negative and simplex sets.
 
     Parameters
     ----------
-    problem : Problem
-        A ridge or least-squares problem with ``relaxation`` γ.
     tol : float or None
-        As for `Exact`.
+        As for `HostWorkingSet`.
     code : {"c", "z"} or None
         Which of the two to return: c, near the set, or z, in it. None means c.
     gram_budget : int
-        As for `Exact`.
+        As for `HostWorkingSet`.
     whitening : callable or None
-        What `ancr.whitening` made for this dictionary and μ; None to make it here.
+        A whitening for this dictionary and μ, from `ancr.solvers.whitening`; None makes one.
     """
 
     name = "exact"
-    accepts = ("nonnegative", "simplex")
     options = ("tol", "code", "gram_budget")
+    block_rows = HostWorkingSet.block_rows
+    on_coordinates = True
+    relaxes = True
 
     def __init__(
         self,
-        problem: Problem,
         tol: float | None = None,
         code: str | None = None,
         gram_budget: int = GRAM_BUDGET,
         whitening: Any = None,
     ) -> None:
-        self.problem, self.code = problem, code or "c"
-        self._whiten = whitening or Whitening(problem.dictionary, shift(problem))
-        quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
-        inner = Problem(self._whiten.dictionary, quadratic, problem.constraint)
-        self._exact = Exact(inner, tol=tol, gram_budget=gram_budget)
-        self.warning = self._exact.warning
+        self.code, self._whitening = code or "c", whitening
+        self._inner = HostWorkingSet(tol, gram_budget)
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> RelaxedSolution:
+    def refuses(self, problem: Problem) -> str | None:
+        """It relaxes inequalities, so the set must have some."""
+        if not problem.constraint.has_inequalities:
+            return "relaxation applies to sets with inequalities; on the others leave relaxation=None"
+        if problem.quadratic.blocks or problem.quadratic.absolute:
+            return "relaxation goes with quadratics that have neither class terms nor an ℓ1 term"
+        if problem.dictionary.is_foreign:
+            return "relaxation runs on NumPy arrays only"
+        return self._inner.refuses(problem)
+
+    def set_up(self) -> None:
+        """Whiten the atoms and prepare the exact solver over them."""
+        problem = self.problem
+        self._whiten = self._whitening or Whitening(problem.dictionary, shift(problem))
+        quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
+        self._exact = self._inner.prepare(Problem(self._whiten.dictionary, quadratic, problem.constraint))
+
+    def warm_up(self, queries: np.ndarray) -> None:
+        """As for the exact solver."""
+        self._exact.warm_up(self._whiten(queries[:1]))
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """As for the exact solver."""
+        return self._exact.warning(unmet, total)
+
+    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
         run = self._exact.run(self._whiten(queries))
-        inner = self._exact.solution(run)
+        inner = run.solution()
         if self.code == "z":
             codes = inner.sorted_codes
         else:
             codes = from_last_pricing(run, inner.sorted_codes) if self._exact.keeps_matrix else near_the_set(inner)
         solution = RelaxedSolution(codes, inner.n_iter, inner.converged, self.problem, queries, None, inner)
-        return replace(solution, history=solution.objective[None]) if history else solution
+        return solution.with_history() if history else solution
 
 
 def shift(problem: Problem) -> float:
@@ -96,19 +119,19 @@ def near_the_set(inner: Solution) -> np.ndarray:
     return codes
 
 
-def from_last_pricing(run: Any, z: sparse.csr_array) -> np.ndarray:
-    """The same from a run that knows b, and H in memory: n·s products for s atoms in use, in place of n·d."""
-    from ancr._kernels import subtract_image
+def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
+    """The same from a run that holds b, with H in memory: n·s products for s atoms in use instead of n·d."""
+    from ancr.solvers.kernels import subtract_image
 
     quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
-    arrays = (z.indptr, z.indices, z.data, run.form.matrix, run.linear, run.tilt)
+    arrays = (z.indptr, z.indices, z.data, run.program.matrix, run.linear, run.rank_one)
     subtract_image(*map(read_only, arrays), quadratic.target, codes)
     codes[_entries(z)] += z.data * codes.dtype.type(1.0 - quadratic.ridge / quadratic.target)
     return codes
 
 
 def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the stored entries, zeros among them."""
+    """Rows and columns of the stored entries, including zeros."""
     return np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr)), codes.indices
 
 
@@ -127,7 +150,7 @@ class RelaxedSolution(Solution):
 
     def _objective(self, block: slice) -> np.ndarray:
         inner = self.inner
-        part = replace(inner, held=inner.sorted_codes[block], queries=inner.queries[block])
+        part = replace(inner, sorted_codes=inner.sorted_codes[block], queries=inner.queries[block])
         codes = near_the_set(part)
         value = self.problem.quadratic.objective(self.problem.dictionary, self.queries[block], codes)
         codes[_entries(part.sorted_codes)] -= part.sorted_codes.data
@@ -135,7 +158,7 @@ class RelaxedSolution(Solution):
 
     @property
     def gap(self) -> np.ndarray:
-        """Upper bound on the relaxed objective less its minimum, relative to the size of its terms."""
+        """Upper bound on the relaxed objective minus its minimum, relative to the size of its terms."""
         return self.inner.gap
 
     @property
@@ -145,10 +168,14 @@ class RelaxedSolution(Solution):
 
     @property
     def sorted_members(self) -> sparse.csr_array:
-        """The point z of the set that each code is nearest to."""
+        """The point z of the set nearest to each code."""
         return self.inner.sorted_codes
 
     @property
     def members(self) -> sparse.csr_array:
         """The same, columns in the order given."""
         return self.problem.dictionary.in_given_order(self.sorted_members)
+
+    @classmethod
+    def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:
+        return {**super()._joined(parts), "inner": Solution.join([part.inner for part in parts])}

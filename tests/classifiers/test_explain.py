@@ -23,7 +23,7 @@ def test_explanations_are_the_code(clf, digits):
         np.testing.assert_allclose(told.weights, code[told.indices], atol=1e-12)
         assert np.abs(told.weights[-1]) >= np.sort(np.abs(code))[-4] - 1e-12
         np.testing.assert_array_equal(told.labels, y[told.indices])
-        # The share, written out for the strongest sample.
+        # The share of the strongest sample, written out.
         atoms, query = X / np.linalg.norm(X, axis=1, keepdims=True), query / np.linalg.norm(query)
         own = (y == told.labels[0]) * code
         residual = np.linalg.norm(query - own @ atoms)

@@ -1,4 +1,4 @@
-"""A dictionary that grows is the dictionary that a fresh fit of everything would have built."""
+"""A grown dictionary equals the dictionary that one fit to all samples would have built."""
 
 import pickle
 
@@ -7,15 +7,15 @@ import pytest
 from sklearn.base import clone
 
 import ancr
-from ancr import Dictionary, dictionary
-from ancr.solvers.exact import Exact
+from ancr import Dictionary, gram
+from ancr.solvers import HostWorkingSet
 from tests.test_sklearn_api import INSTANCES
 
 WIDE, TALL = (60, 80), (120, 12)
 
 
 def stream(shape, seed=0):
-    """Samples whose later part brings a class that sorts before the others, and queries."""
+    """Samples whose later part has a new class that sorts before the others, and queries."""
     rng = np.random.default_rng(seed)
     n, d = shape
     labels = rng.choice(["m", "p", "z"], n)
@@ -34,7 +34,7 @@ def grown(classifier, X, y, steps=10):
 
 
 def misfit(clf, Q):
-    """‖y − Xc‖ of every query."""
+    """‖y − Xc‖ of each query."""
     image = clf.codes(Q)[:, clf.dictionary_.order] @ clf.dictionary_.atoms
     return np.linalg.norm(Q / np.linalg.norm(Q, axis=1, keepdims=True) - image, axis=1)
 
@@ -50,7 +50,7 @@ def test_ten_steps_equal_one_fit(classifier, shape):
     np.testing.assert_array_equal(clf.dictionary_.atoms, whole.dictionary_.atoms)
     np.testing.assert_array_equal(clf.dictionary_.order, whole.dictionary_.order)
     np.testing.assert_array_equal(clf.dictionary_.bounds, whole.dictionary_.bounds)
-    if not hasattr(clf, "alpha"):  # without a ridge only a query that is not met exactly has one code
+    if not hasattr(clf, "alpha"):  # without a ridge the code is unique only if the query is not represented exactly
         Q = Q[misfit(whole, Q) > 1e-3]
         assert len(Q)
     np.testing.assert_allclose(clf.residuals(Q), whole.residuals(Q), atol=1e-10, rtol=0)
@@ -71,7 +71,7 @@ def test_codes_keep_the_order_given():
 def test_only_products_with_new_atoms_are_computed():
     X, y, _ = stream(TALL)
     old = Dictionary.build(X[:100], y[:100])
-    old.gram[:] = np.arange(100 * 100).reshape(100, 100)  # a mark that no product would leave
+    old.gram[:] = np.arange(100 * 100).reshape(100, 100)  # values that no product would give
     new = old.extend(X[100:], y[100:])
     kept, added = new.position[:100], new.position[100:]
     np.testing.assert_array_equal(new.gram[np.ix_(kept, kept)], old.gram[np.ix_(old.position, old.position)])
@@ -79,12 +79,14 @@ def test_only_products_with_new_atoms_are_computed():
     np.testing.assert_array_equal(new.gram[:, added], new.gram[added].T)
 
 
-@pytest.mark.parametrize(("classifier", "matrix"), [(ancr.ANCRClassifier, "_gram"), (ancr.CRCClassifier, "_scatter")])
-def test_calls_without_a_query_between_them_are_made_up_for_at_once(classifier, matrix, monkeypatch):
+@pytest.mark.parametrize(
+    ("classifier", "matrix"), [(ancr.ANCRClassifier, "gram_of"), (ancr.CRCClassifier, "scatter_of")]
+)
+def test_calls_without_a_query_in_between_are_caught_up_in_one_step(classifier, matrix, monkeypatch):
     X, y, Q = stream(TALL)
     clf = classifier().fit(X[:80], y[:80])
-    sizes, plain = [], getattr(dictionary, matrix)
-    monkeypatch.setattr(dictionary, matrix, lambda rows: sizes.append(len(rows)) or plain(rows))
+    sizes, plain = [], getattr(gram, matrix)
+    monkeypatch.setattr(gram, matrix, lambda rows: sizes.append(len(rows)) or plain(rows))
     for start in range(80, 120, 10):
         clf.partial_fit(X[start : start + 10], y[start : start + 10])
     assert sizes == []
@@ -104,7 +106,7 @@ def test_settings_are_those_of_the_last_call():
 
 def test_a_gram_over_the_budget_is_not_carried_along(monkeypatch):
     X, y, Q = stream(TALL)
-    monkeypatch.setattr(Exact.__init__, "__defaults__", (None, 100 * 100 * 8))
+    monkeypatch.setattr(HostWorkingSet.__init__, "__defaults__", (None, 100 * 100 * 8))
     clf = ancr.ANCRClassifier().partial_fit(X[:100], y[:100])
     assert "gram" in clf.dictionary_.__dict__
     clf.partial_fit(X[100:], y[100:]).predict(Q)
@@ -123,13 +125,13 @@ def test_spread_does_not_cancel_far_from_the_origin():
     np.testing.assert_allclose(spread, centred.T @ centred, rtol=1e-7, atol=1e-6)
 
 
-def test_fit_starts_anew_and_partial_fit_goes_on():
+def test_fit_starts_over_and_partial_fit_continues():
     X, y, Q = stream(TALL)
     clf = ancr.CRCClassifier().fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
     np.testing.assert_allclose(clf.residuals(Q), ancr.CRCClassifier().fit(X, y).residuals(Q), atol=1e-10)
     clf.partial_fit(X, y).fit(X[:70], y[:70])
     assert clf.dictionary_.n_atoms == clf.solver_.problem.dictionary.n_atoms == clf.codes(Q).shape[1] == 70
-    assert vars(clf).keys() == vars(ancr.CRCClassifier().fit(X, y)).keys()  # nothing is left of what was put off
+    assert vars(clf).keys() == vars(ancr.CRCClassifier().fit(X, y)).keys()  # nothing postponed is left over
 
 
 def test_classes_named_ahead():
@@ -137,7 +139,7 @@ def test_classes_named_ahead():
     only = y == "z"
     clf = ancr.NCRClassifier().partial_fit(X[only], y[only], classes=["a", "m", "p", "z"])
     assert clf.classes_.tolist() == ["a", "m", "p", "z"]
-    assert set(clf.predict(-Q)) == {"z"}  # −Q is so badly represented that a class without samples has less residual
+    assert set(clf.predict(-Q)) == {"z"}  # −Q is represented so badly that an empty class has a smaller residual
     np.testing.assert_array_equal(clf.predict_proba(Q), [[0, 0, 0, 1]] * len(Q))
     assert {e.label for e in clf.explain(-Q)} == {"z"}
     rest = ~only

@@ -1,4 +1,4 @@
-"""The paper's numbers, to the image, where the data is present."""
+"""The paper's numbers, exact to the image, if the data is present."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_every_printed_ar_number(name, dim, faces):
 
 
 def test_linear_svm_on_ar(faces):
-    """Not reproduced (printed 81.6 / 89.3 / 91.6); this is the best found, and it should not get worse."""
+    """Not reproduced (printed 81.6 / 89.3 / 91.6); these are the best found, and they should not get worse."""
     X, y, train, test = faces
     for dim, best in zip((54, 120, 300), (80.4, 86.4, 88.8), strict=True):
         clf = methods_for("ar", f"dim={dim}", "paper")["SVM"].build().fit(X[train, :dim], y[train])

@@ -1,4 +1,4 @@
-"""The rivals against their formulas, written out one query at a time, and on sets nobody published them on."""
+"""The rivals against their formulas, written out one query at a time, and on sets for which they are unpublished."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def block_diagonal(atoms, y):
 
 
 @pytest.mark.parametrize("alpha", [1e-5, 1e-2])
-def test_nsc_is_one_ridge_regression_a_class(digits, alpha):
+def test_nsc_is_one_ridge_regression_per_class(digits, alpha):
     A, y, Q = atoms_of(digits)
     clf = ancr.NSCClassifier(alpha=alpha).fit(digits[0], digits[1])
     residuals = clf.residuals(digits[2])
@@ -45,7 +45,7 @@ def test_procrc_and_ccrc_solve_their_normal_equations(digits):
         ancr.CCRCClassifier: (1 + gam) * np.linalg.solve(gram + gam * blocks + lam * np.eye(n), A @ Q.T).T,
     }
     for Classifier, codes in expected.items():
-        clf = Classifier(alpha=lam, gamma=gam).fit(digits[0], digits[1])
+        clf = Classifier(alpha=lam, beta=gam).fit(digits[0], digits[1])
         np.testing.assert_allclose(clf.codes(digits[2]), codes, atol=1e-9)
 
 
@@ -59,7 +59,7 @@ def test_procrc_minimises_what_its_docstring_says(digits):
         total = np.sum((q - whole) ** 2) + lam * c @ c
         return total + gam * sum(np.sum((whole - part) ** 2) for part in parts)
 
-    clf = ancr.ProCRCClassifier(alpha=lam, gamma=gam).fit(digits[0], digits[1])
+    clf = ancr.ProCRCClassifier(alpha=lam, beta=gam).fit(digits[0], digits[1])
     code = clf.codes(digits[2][:1])[0]
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -70,12 +70,12 @@ def test_procrc_minimises_what_its_docstring_says(digits):
 @pytest.mark.parametrize("constraint", ["affine", "nonnegative", "simplex"])
 def test_class_terms_on_other_sets(digits, Classifier, constraint):
     X, y, Q = digits
-    clf = Classifier(alpha=1e-3, gamma=1e-2, constraint=constraint).fit(X, y)
+    clf = Classifier(alpha=1e-3, beta=1e-2, constraint=constraint).fit(X, y)
     solution = clf.solver_.solve(normalize(Q))
     assert solution.verify(tol=1e-8, feasibility=1e-9).all()
     if constraint != "affine":
         admm = Classifier(
-            alpha=1e-3, gamma=1e-2, constraint=constraint, solver="admm", rho=1.0, tol=1e-7, max_iter=20000
+            alpha=1e-3, beta=1e-2, constraint=constraint, solver="admm", rho=1.0, tol=1e-7, max_iter=20000
         )
         objective = admm.fit(X, y).solver_.solve(normalize(Q)).objective
         np.testing.assert_allclose(objective, solution.objective, atol=1e-6)
@@ -94,7 +94,7 @@ def test_interior_point_stops_at_the_gap(digits, gap, features):
     X, y, Q = digits[0][:50, -features:], digits[1][:50], digits[2][:, -features:]
     X, Q = X + 1.0, Q + 1.0  # no row of zeros
     weight = 1e-3
-    clf = ancr.SRCClassifier(alpha=weight, gap=gap).fit(X, y)
+    clf = ancr.SRCClassifier(alpha=weight, solver="interior_point", tol=gap).fit(X, y)
     stopped = clf.solver_.solve(normalize(Q))
     best = ancr.solve(normalize(X), normalize(Q), alpha=weight, constraint="free", quadratic="l1").objective
     assert stopped.converged.all()

@@ -103,7 +103,7 @@ def test_right_checksum(server, home, register):
 
 def test_wrong_checksum_leaves_nothing(server, home, register, tmp_path):
     register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(b"other")))
-    with pytest.raises(FetchError, match=r"file\.bin was not fetched: .*hash"):
+    with pytest.raises(FetchError, match=r"file\.bin could not be downloaded: .*hash"):
         fetch("toy", home)
     assert everything(home / "toy") == []
     assert list((tmp_path / "cache").rglob("*.part")) == []
@@ -122,7 +122,7 @@ def test_cut_connection_resumes_within_a_call(server, home, register):
 def test_cut_connection_leaves_nothing_and_resumes_later(server, home, register):
     register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
     server.cuts = 1
-    with pytest.raises(FetchError, match=r"file\.bin was not fetched"):
+    with pytest.raises(FetchError, match=r"file\.bin could not be downloaded"):
         fetch("toy", home, retries=0)
     assert everything(home / "toy") == []
     fetch("toy", home, retries=0)

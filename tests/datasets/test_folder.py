@@ -16,7 +16,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_one_folder_a_class(folder):
+def test_one_folder_per_class(folder):
     bunch = load_folder(folder)
     assert bunch.target_names.tolist() == ["cat", "dog"]
     assert bunch.target.tolist() == [0, 0, 1, 1]
@@ -52,8 +52,8 @@ def test_empty_class_is_named(folder):
 
 
 def test_other_files_are_listed(folder):
-    (folder / "cat" / "notes.txt").write_text("no image")
-    with pytest.warns(DataWarning, match=r"1 files are no images .*notes\.txt"):
+    (folder / "cat" / "notes.txt").write_text("not an image")
+    with pytest.warns(DataWarning, match=r"1 files are not images .*notes\.txt"):
         bunch = load_folder(folder)
     assert bunch.ignored == [str(folder / "cat" / "notes.txt")]
     assert len(bunch.data) == 4
@@ -68,7 +68,7 @@ def test_hidden_files_pass_in_silence(folder, recwarn):
 
 def test_equal_images_in_two_classes(folder):
     shutil.copy(folder / "cat" / "1.jpg", folder / "dog" / "copy.jpg")
-    with pytest.warns(DataWarning, match="1 pairs of equal images lie in two different classes"):
+    with pytest.warns(DataWarning, match="1 pairs of identical images are in different classes"):
         bunch = load_folder(folder)
     assert bunch.duplicates == [(str(folder / "cat" / "1.jpg"), str(folder / "dog" / "copy.jpg"))]
 
@@ -106,7 +106,7 @@ def test_csv_columns_in_any_order(folder):
     ("text", "message"),
     [
         ("path,label\ncat/1.jpg,a\ncat/1.jpg,b\n", "two labels: 'a' and 'b'"),
-        ("path,label\nnowhere.jpg,a\n", r"1 files that are not there: .*nowhere\.jpg"),
+        ("path,label\nnowhere.jpg,a\n", r"1 files that do not exist: .*nowhere\.jpg"),
         ("path,label\ncat/1.jpg,\n", r"no label for .*1\.jpg"),
         ("", "is empty"),
         ("path,label\n", "no rows"),

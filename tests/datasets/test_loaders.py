@@ -190,6 +190,6 @@ def test_registry_is_complete():
             assert source.file.startswith(f"{info.folder}/")
 
 
-def test_unknown_name_gets_the_nearest():
+def test_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="stanford40"):
         dataset_info("stanford_40")

@@ -84,7 +84,7 @@ def test_class_names_and_split_are_kept(tmp_path):
         ({"data": X, "target": NUMBERS[:3]}, {"data": "nope"}, "data='nope' is not in t.npz"),
         ({"data": X, "stuff": NUMBERS}, {}, "target is None, but t.npz has none of the usual names"),
         ({"data": X[0], "target": NUMBERS}, {}, "1 dimensions, but expected 2"),
-        ({"data": X, "target": np.zeros(7)}, {}, "do not fit 7 labels"),
+        ({"data": X, "target": np.zeros(7)}, {}, "do not match 7 labels"),
         (
             {"data": X, "target": NUMBERS, "class_names": np.array(["a"])},
             {},
@@ -107,5 +107,5 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"t_labels\.npy does not exist"):
         load_table(tmp_path / "t.npy")
     (tmp_path / "t.csv").write_text("name,p,label\nrex,1,dog\n")
-    with pytest.raises(ValueError, match="columns name are no numbers"):
+    with pytest.raises(ValueError, match="columns name are not numeric"):
         load_table(tmp_path / "t.csv")

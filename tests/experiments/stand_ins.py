@@ -13,7 +13,7 @@ class Blobs(Source):
     name, title, features = "blobs", "Blobs", "vectors"
     settings, typical, draws = ("N=50", "N=100"), "N=50", 2
 
-    def _load(self):
+    def load(self):
         rng = np.random.default_rng(0)
         target = np.repeat([0, 1, 2], 30)
         data = rng.standard_normal((90, 12)) + 1.2 * np.eye(3, 12)[target]

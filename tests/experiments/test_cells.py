@@ -16,7 +16,7 @@ def test_cells_come_back_as_written(tmp_path):
     assert CellFile(file.path).read() == cells
 
 
-def test_torn_last_line_is_cut_off(tmp_path):
+def test_incomplete_last_line_is_removed(tmp_path):
     file = CellFile(tmp_path / "cells.jsonl")
     file.append(cell("CRC"))
     file.append(cell("NRC"))
@@ -36,8 +36,8 @@ def test_lines_of_an_older_and_of_a_newer_release_are_read(tmp_path):
     assert CellFile(path).read() == [cell()]
 
 
-def test_a_line_that_is_no_cell_is_named(tmp_path):
+def test_a_line_that_is_not_a_cell_is_named(tmp_path):
     path = tmp_path / "cells.jsonl"
     path.write_text('{"dataset": "usps"}\n')
-    with pytest.raises(ValueError, match=r"cells\.jsonl, line 1 is no cell"):
+    with pytest.raises(ValueError, match=r"cells\.jsonl, line 1 is not a cell"):
         CellFile(path).read()

@@ -1,15 +1,11 @@
 """Figures: drawn for what is there, left out for what is not."""
 
-import inspect
-
 import numpy as np
 import pytest
 
-import ancr
 from ancr.experiments.figures import FIGURES, draw_all
 from ancr.experiments.figures.code_comparison import find_case
 from ancr.experiments.figures.iterations import STOPS, stopped_early
-from ancr.experiments.figures.relaxation import accuracy_by_relaxation
 from ancr.experiments.sources import Digits, Usps
 from tests.experiments.stand_ins import Blobs
 
@@ -26,16 +22,11 @@ def drawn(tmp_path_factory):
 def test_every_figure_is_written_twice_or_has_nothing_to_show(drawn):
     drawings, names = drawn
     assert names == list(FIGURES)
-    expected = set(FIGURES) - {"codes"} - (set() if _relaxation_exists() else {"gamma"})
-    assert {drawing.svg.stem for drawing in drawings} == expected
+    assert {drawing.svg.stem for drawing in drawings} == set(FIGURES) - {"codes"}
     for drawing in drawings:
         assert drawing.svg.read_bytes().startswith(SVG)
         assert drawing.png.read_bytes().startswith(PNG)
         assert drawing.caption.endswith(".")
-
-
-def _relaxation_exists():
-    return "relaxation" in inspect.signature(ancr.ANCRClassifier).parameters
 
 
 def test_no_text_of_a_figure_overlaps_another(drawn):
@@ -53,10 +44,6 @@ def test_early_stopping_approaches_the_optimum():
     assert len(accuracies) == len(distances) == len(STOPS)
     assert (np.diff(distances) < 0).all()
     assert accuracies[0] < best
-
-
-def test_relaxation_is_left_out_until_it_exists():
-    assert (accuracy_by_relaxation([Blobs()]) is not None) == _relaxation_exists()
 
 
 def test_a_real_image_that_nrc_misses_and_ancr_does_not(usps):

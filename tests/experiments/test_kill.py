@@ -1,4 +1,4 @@
-"""Kill −9 at any moment loses at most the cells in flight."""
+"""Kill −9 at any moment loses at most the cells that are running."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def test_killed_runs_add_up_to_an_undisturbed_one(tmp_path):
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     assert all([kill_after(killed, count) for count in (1, 7, 13)])
     path = killed / "cells.jsonl"
-    path.write_bytes(path.read_bytes()[:-9])  # and the disk tore the last line
+    path.write_bytes(path.read_bytes()[:-9])  # an incomplete last line
     for folder in (killed, undisturbed):
         subprocess.run([*COMMAND, folder], check=True, stdout=subprocess.DEVNULL)
     parts = [[json.loads(line) for line in lines(folder)] for folder in (killed, undisturbed)]

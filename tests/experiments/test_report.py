@@ -28,7 +28,7 @@ def test_findings_are_what_the_cells_say(usps_cells):
     sources = [source("usps")]
     findings = make_findings(sources, usps_cells, make_rankings(sources, usps_cells))
     text = "\n".join(findings)
-    assert "1 of 3 numbers lie within 0.15 points of the printed ones" in text
+    assert "1 of 3 numbers are within 0.15 points of the printed ones" in text
     assert "-5.10 (ANCR, N=50)" in text
     assert "stopped early, scores 87.00; the certified optimum of the same model scores 91.50" in text
     assert "highest accuracy is 91.50 %, by ANCR (exact protocol)." in text

@@ -26,10 +26,12 @@ def report(tmp_path_factory):
         for draw in range(2)
         for protocol in ("paper", "exact")
     ]
-    cells += [cell(method, value, dataset="cub", features="x", setting="official") for method, value in METHODS.items()]
+    cells += [
+        cell(method, value, dataset="cub200", features="x", setting="official") for method, value in METHODS.items()
+    ]
 
     class Birds(Blobs):
-        name, title, features, settings, typical = "cub", "CUB-200-2011", "x", ("official",), "official"
+        name, title, features, settings, typical = "cub200", "CUB-200-2011", "x", ("official",), "official"
 
     drawings = draw_all([Digits()], folder / "figures")
     Report.make("Report", [source("usps"), Birds()], cells, drawings, "ancr reproduce " + "usps " * 40).write(

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_info
 import ancr
 from ancr.experiments import runner
 from ancr.experiments.cells import CellFile
-from ancr.experiments.methods import Method, methods_for
+from ancr.experiments.method import Method
+from ancr.experiments.methods import methods_for
 from ancr.experiments.runner import FailedCellsError, Plan, make_plans, run_missing
 from ancr.experiments.sources import Digits
 from tests.experiments.stand_ins import Blobs
@@ -110,7 +111,7 @@ def test_draws_differ_and_official_splits_have_one():
 
 
 def test_protocol_cv_gives_every_method_a_grid_of_the_same_size():
-    for dataset, size in (("usps", 30), ("cub", 12)):
+    for dataset, size in (("usps", 30), ("cub200", 12)):
         for name, method in methods_for(dataset, "N=50", "cv").items():
             numbers = [len(values) for values in method.params.values() if isinstance(values, list)]
             assert np.prod(numbers) == size, name

@@ -15,7 +15,7 @@ from tests.experiments.stand_ins import Blobs, cell
 class Large(Blobs):
     """A large set on features that are not the paper's."""
 
-    name, title, features = "cub", "CUB", "Some_net (substitute)"
+    name, title, features = "cub200", "CUB", "Some_net (substitute)"
     settings, typical = ("official",), "official"
 
 
@@ -41,9 +41,9 @@ def test_ablation_has_its_methods_alone():
 
 
 def test_quoted_rows_and_substitute_features_are_marked():
-    cells = [cell(dataset="cub", features="Some_net (substitute)", setting="official")]
+    cells = [cell(dataset="cub200", features="Some_net (substitute)", setting="official")]
     table, ablation = make_tables([Large()], cells)
-    assert {row.method for row in table.rows if row.quoted} == set(QUOTED["cub"])
+    assert {row.method for row in table.rows if row.quoted} == set(QUOTED["cub200"])
     assert "Some_net (substitute)" in table.notes[0]
     assert not any(row.quoted for row in ablation.rows)
     assert "| POOF | quoted | – | 56.9 | – |" in to_markdown(table)
@@ -55,7 +55,7 @@ def test_cells_on_other_features_stay_out():
     assert table.rows == []
 
 
-def test_a_set_the_paper_does_not_know_has_no_empty_columns():
+def test_a_data_set_that_is_not_in_the_paper_has_no_empty_columns():
     table = make_tables([Blobs()], [cell(dataset="blobs", features="vectors")])[0]
     assert table.header() == ["method", "protocol", "N=50", "N=100"]
     assert list(table.lines()) == [["ANCR", "paper", "90.00", "–"]]

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from ancr.features import DeepFeatures
-from ancr.features.deep import BATCHES_A_BLOCK
+from ancr.features.deep import BATCHES_PER_BLOCK
 from tests.datasets.trees import write_image
 
 pytestmark = pytest.mark.all
 
 BATCH = 8
-BLOCK = BATCH * BATCHES_A_BLOCK
+BLOCK = BATCH * BATCHES_PER_BLOCK
 
 
 def tiny(cache, **options):
@@ -72,7 +72,7 @@ def test_another_network_is_another_key(timm, paths, tmp_path, other):
 
 
 def test_unreadable_images_are_remembered(timm, paths, tmp_path):
-    Path(paths[2]).write_text("no image")
+    Path(paths[2]).write_text("not an image")
     first, second = (tiny(tmp_path / "cache", on_error="nan") for _ in range(2))
     np.testing.assert_array_equal(first.transform(paths), second.transform(paths))
     assert second.n_computed_ == 0
@@ -136,7 +136,7 @@ def many_images(tmp_path_factory):
     return folder
 
 
-def test_killed_run_is_taken_up(timm, many_images, tmp_path):
+def test_killed_run_is_continued(timm, many_images, tmp_path):
     undisturbed = start(many_images, tmp_path / "calm", tmp_path / "calm.npy")
     assert finish(undisturbed) == 500
 

@@ -175,7 +175,7 @@ def test_clone_pickle_and_pipeline(timm, paths):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"backbone": "vgg91"}, "backbone='vgg91' is unknown; the nearest: .*vgg19"),
+        ({"backbone": "vgg91"}, "backbone='vgg91' is unknown; similar names: .*vgg19"),
         ({"layer": "fc9"}, "layer='fc9', but expected one of None, fc7, fc6, conv"),
         ({"pooling": "max"}, "pooling='max'"),
         ({"layer": "fc7", "pooling": "average"}, "needs layer='conv'"),
@@ -210,10 +210,10 @@ def test_bad_images(timm, X, message):
 
 @pytest.fixture
 def damaged(paths):
-    """Two of the ten images damaged: one cut, one no image at all; and one that is not there."""
+    """Two of the ten images damaged: one truncated, one not an image; and one that does not exist."""
     whole = Path(paths[3]).read_bytes()
     Path(paths[3]).write_bytes(whole[: len(whole) // 2])
-    Path(paths[7]).write_text("no image")
+    Path(paths[7]).write_text("not an image")
     return [*paths, "nowhere.jpg"]
 
 

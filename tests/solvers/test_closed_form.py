@@ -5,13 +5,14 @@ import pytest
 
 from ancr import solve
 from ancr.dictionary import Dictionary
+from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 from ancr.sets import SETS
-from ancr.solvers import ClosedForm, Problem
+from ancr.solvers import ClosedForm
 
 
 def saddle_point(matrix, linear, affine):
-    """Solve the KKT system of min cᵀHc − 2bᵀc, with Σc = 1 if affine; of all solutions the one of least norm."""
+    """Solve the KKT system of min cᵀHc − 2bᵀc, with Σc = 1 if affine; return the solution of least norm."""
     n = len(matrix)
     if not affine:
         return np.linalg.lstsq(matrix, linear, rcond=None)[0]
@@ -45,12 +46,12 @@ def test_class_blocks(constraint):
     matrix += 0.3 * dictionary.gram * (labels[:, None] == labels)
     np.testing.assert_allclose(quadratic.matrix(dictionary), matrix)
     queries = rng.standard_normal((3, 10))
-    solution = ClosedForm(Problem(dictionary, quadratic, SETS[constraint])).solve(queries)
+    solution = ClosedForm().prepare(Problem(dictionary, quadratic, SETS[constraint])).solve(queries)
     for query, code in zip(queries, solution.codes, strict=True):
         expected = saddle_point(matrix, 1.2 * dictionary.atoms @ query, constraint == "affine")
         np.testing.assert_allclose(code, expected, atol=1e-10)
     assert solution.gap.max() < 1e-12
-    # The objective and its pull are the quadratic's, whatever way they are computed.
+    # The objective and the pull are those of the quadratic, however they are computed.
     by_hand = np.einsum("qi,ij,qj->q", solution.codes, matrix, solution.codes)
     by_hand -= 2.4 * np.einsum("qi,qi->q", solution.codes, queries @ dictionary.atoms.T)
     np.testing.assert_allclose(solution.objective, by_hand + np.sum(queries**2, axis=1), atol=1e-10)
@@ -92,7 +93,7 @@ def test_single_precision_codes_are_those_of_double(quadratic):
 def test_affine_with_class_terms_and_singular_matrix(quadratic):
     rng = np.random.default_rng(3)
     atoms, queries, labels = rng.standard_normal((40, 5)), rng.standard_normal((4, 5)), np.arange(40) % 3
-    solution = solve(atoms, queries, alpha=0.0, gamma=0.1, quadratic=quadratic, constraint="affine", labels=labels)
+    solution = solve(atoms, queries, alpha=0.0, beta=0.1, quadratic=quadratic, constraint="affine", labels=labels)
     assert solution.gap.max() < 1e-10
     assert solution.violation.max() < 1e-10
     rough = type(solution)(
@@ -106,5 +107,5 @@ def test_affine_with_class_terms_and_singular_matrix(quadratic):
 
 
 def test_class_terms_need_labels():
-    with pytest.raises(ValueError, match="labels must say the class"):
+    with pytest.raises(ValueError, match="labels must give the class"):
         solve(np.eye(3), np.eye(3), quadratic="probabilistic", constraint="free")

@@ -1,11 +1,11 @@
-"""Relaxed problems against one quadratic programme in (c, z), and at both ends of the family."""
+"""Relaxed problems against a quadratic programme in (c, z), and at both ends of the family."""
 
 import numpy as np
 import pytest
 
 from ancr import ANCRClassifier, NCRClassifier, NRCClassifier, solve
 from ancr.features import Eigenfaces
-from ancr.whitening import Spectrum, Whitening
+from ancr.solvers.whitening import Spectrum, Whitening
 from tests.oracle import best_relaxed, relaxed_objective
 
 SETS = ["simplex", "nonnegative"]
@@ -45,7 +45,7 @@ def test_random_problems(seed, constraint):
 
 
 @pytest.mark.parametrize("constraint", SETS)
-def test_no_price_is_the_free_code_and_an_infinite_one_the_hard_constraint(problem, constraint):
+def test_zero_price_gives_the_free_code_and_infinite_price_the_hard_constraint(problem, constraint):
     atoms, queries = problem
     free = solve(atoms, queries, alpha=0.1, constraint="free").codes
     hard = solve(atoms, queries, alpha=0.1, constraint=constraint).codes.toarray()
@@ -61,7 +61,7 @@ def test_no_price_is_the_free_code_and_an_infinite_one_the_hard_constraint(probl
 
 @pytest.mark.parametrize("shape", [(40, 12), (12, 40), (30, 30)])
 @pytest.mark.parametrize("shift", [1e-12, 1e-3, 10.0])
-def test_whitenings_give_one_geometry(shape, shift):
+def test_both_whitenings_give_the_same_geometry(shape, shift):
     rng = np.random.default_rng(0)
     from ancr.dictionary import Dictionary
 
@@ -102,10 +102,10 @@ def test_many_blocks_of_queries_are_joined():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"constraint": "free"}, "relaxation bends constraint in"),
-        ({"constraint": "affine"}, "nothing to bend"),
-        ({"solver": "admm"}, "relaxation needs solver='exact'"),
-        ({"quadratic": "probabilistic", "labels": [0, 1]}, "quadratic in"),
+        ({"constraint": "free"}, "relaxation applies to sets with inequalities"),
+        ({"constraint": "affine"}, "leave relaxation=None"),
+        ({"solver": "admm"}, r"it has no relaxation\. Use solver in \['exact'\]"),
+        ({"quadratic": "probabilistic", "labels": [0, 1]}, "neither class terms nor"),
         ({"relaxation": 0.0}, "relaxation"),
         ({"relaxation": -1.0}, "relaxation"),
     ],
@@ -116,7 +116,7 @@ def test_bad_combinations_are_named(options, message):
 
 
 @pytest.mark.parametrize("kind", [ANCRClassifier, NCRClassifier, NRCClassifier])
-def test_classifiers_take_it(kind):
+def test_classifiers_accept_a_relaxation(kind):
     rng = np.random.default_rng(0)
     X, y = rng.random((60, 8)), rng.integers(0, 3, 60)
     clf = kind(relaxation=0.5).fit(X, y)
@@ -125,7 +125,7 @@ def test_classifiers_take_it(kind):
     assert len(clf.explain(X[:2], top=3)) == 2
 
 
-def test_ar_as_measured_for_the_relaxed_problem(ar):
+def test_relaxed_accuracy_on_ar(ar):
     projected = Eigenfaces(300).fit(ar.data[ar.train_indices]).transform(ar.data)
     train, test, y = ar.train_indices, ar.test_indices, ar.target
     for dim, right in ((54, 601), (120, 639), (300, 655)):

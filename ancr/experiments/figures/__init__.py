@@ -1,10 +1,10 @@
-"""The paper's figures, and the ones it should have had. Needs matplotlib: ``pip install 'ancr[plot]'``."""
+"""The paper's figures and further ones. They need matplotlib: ``pip install 'ancr[plot]'``."""
 
-from ancr.experiments.figures.drawing import Drawing, write_drawing
+from importlib import import_module
 
-__all__ = ["FIGURES", "Drawing", "draw_all", "write_drawing"]
+from ancr.experiments.figures.drawing import write_drawing
 
-# name -> module and function, in the order of the report; imported when drawn, because matplotlib is heavy
+# name -> module and function, in the order of the report; imported only when a figure is drawn
 FIGURES = {
     "codes": ("code_comparison", "code_comparison"),
     "early_stopping": ("iterations", "early_stopping"),
@@ -17,24 +17,22 @@ FIGURES = {
 
 
 def draw_all(sources, folder, on_figure=lambda name: None):
-    """Draw every figure that the sources have something for, as SVG and PNG.
+    """Draw every figure that the sources have data for, as SVG and PNG.
 
     Parameters
     ----------
     sources : sequence of Source
         The data sets.
     folder : Path
-        Where the files go.
+        Folder for the files.
     on_figure : callable
-        Called with the name of each figure when it is done or has nothing to show.
+        Called with the name of each figure when it is finished or left out.
 
     Returns
     -------
     list of Drawing
-        Those drawn, with ``svg`` and ``png`` set to their files.
+        The figures drawn, with ``svg`` and ``png`` set to their files.
     """
-    from importlib import import_module
-
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for name, (module, function) in FIGURES.items():

@@ -1,4 +1,4 @@
-"""A test image that NRC gets wrong and ANCR gets right: codes, class residuals, strongest atoms."""
+"""A test image that NRC misclassifies and ANCR classifies correctly: codes, class residuals, largest atoms."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _DIGIT, _ATOMS, _SETTING = 8, 6, "N=50"
 
 @dataclass(frozen=True)
 class Case:
-    """A query, and what the two classifiers made of it; ``atoms`` are rows of the data set."""
+    """A query and the two fitted classifiers; ``atoms`` are rows of the data set."""
 
     draw: int
     row: int
@@ -22,23 +22,25 @@ class Case:
 
 
 def code_comparison(sources):
-    """The figure, where USPS is among the sources and such an image exists."""
+    """The figure, if USPS is among the sources and such an image exists."""
     usps = next((source for source in sources if source.name == "usps"), None)
     case = usps and find_case(usps)
     return case and _draw(usps, case)
 
 
 def find_case(source, draws=10):
-    """The first test "8" of the first draw that has one which NRC misses and ANCR does not; both exact."""
+    """The first test "8" that exact NRC misclassifies and exact ANCR does not, in the first draw that has one."""
     from ancr import ANCRClassifier, NRCClassifier
 
     for draw in range(draws):
         split = source.split(_SETTING, draw)
         train, test = source.indices(_SETTING, draw)
-        places = np.flatnonzero(split.truth == _DIGIT)
+        positions = np.flatnonzero(split.truth == _DIGIT)
         classifiers = {"NRC": NRCClassifier(), "ANCR": ANCRClassifier(alpha=1e-3)}
-        said = {name: clf.fit(split.X, split.y).predict(split.queries[places]) for name, clf in classifiers.items()}
-        found = places[(said["NRC"] != _DIGIT) & (said["ANCR"] == _DIGIT)]
+        predicted = {
+            name: clf.fit(split.X, split.y).predict(split.queries[positions]) for name, clf in classifiers.items()
+        }
+        found = positions[(predicted["NRC"] != _DIGIT) & (predicted["ANCR"] == _DIGIT)]
         if len(found):
             return Case(draw, test[found[0]], int(found[0]), train, split.y, classifiers)
     return None
@@ -53,21 +55,21 @@ def _draw(source, case):
     sentences = []
     for (upper, lower), (name, clf) in zip(axes.T, case.classifiers.items(), strict=True):
         code, residuals = clf.codes(query).toarray()[0], clf.residuals(query)[0]
-        said = int(clf.predict(query)[0])
+        predicted = int(clf.predict(query)[0])
         _draw_code(upper, code, case.labels, f"{name}: code")
-        _draw_residuals(lower, residuals, said, f"{name} says {said}: class residuals")
-        used = [int(np.count_nonzero(code[case.labels == label])) for label in (said, _DIGIT)]
-        others = f" and {used[0]} of class {said}" if said != _DIGIT else ""
-        sentences.append(f"{name} says {said}, with {used[1]} atoms of class {_DIGIT}{others}")
+        _draw_residuals(lower, residuals, predicted, f"{name} predicts {predicted}: class residuals")
+        used = [int(np.count_nonzero(code[case.labels == label])) for label in (predicted, _DIGIT)]
+        others = f" and {used[0]} of class {predicted}" if predicted != _DIGIT else ""
+        sentences.append(f"{name} predicts {predicted}, with {used[1]} atoms of class {_DIGIT}{others}")
     caption = (
-        f"USPS, 50 training images a class (draw {case.draw}): test image {case.position} (counted from 0), an "
+        f"USPS, 50 training images per class (draw {case.draw}): test image {case.position} (counted from 0), an "
         f"“{_DIGIT}”. {'; '.join(sentences)}. Both codes are certified optima; ANCR at λ = 0.001."
     )
-    return Drawing("One “8”: NRC misses it, ANCR does not", caption, figure)
+    return Drawing("An “8” that NRC misclassifies and ANCR does not", caption, figure)
 
 
 def _draw_atoms(figure, source, case, query):
-    """The query, then the strongest atoms of both codes with their classes and weights."""
+    """The query, and the atoms with the largest weights in both codes, with their classes."""
     axes = figure.subplots(2, _ATOMS + 1)
     for row, (name, clf) in zip(axes, case.classifiers.items(), strict=True):
         explanation = clf.explain(query, top=_ATOMS)[0]
@@ -91,9 +93,9 @@ def _show(axis, image, title):
 
 def _draw_code(axis, code, labels, title):
     for label in np.unique(labels):
-        own = np.flatnonzero((labels == label) & (code > 0))
+        members = np.flatnonzero((labels == label) & (code > 0))
         colour = ORANGE if label == _DIGIT else GREY
-        axis.vlines(_places(labels)[own], 0, code[own], color=colour, linewidth=1.2)
+        axis.vlines(_positions(labels)[members], 0, code[members], color=colour, linewidth=1.2)
     edges = np.arange(0, len(labels) + 1, 50)
     axis.set(title=title, xlim=(0, len(labels)), xticks=edges[:-1] + 25, xticklabels=np.unique(labels))
     axis.set(xlabel="class of the atom", ylabel="weight")
@@ -104,18 +106,20 @@ def _draw_code(axis, code, labels, title):
     axis.tick_params(axis="x", length=0)
 
 
-def _places(labels):
-    """Where each atom stands when they are sorted by class."""
-    places = np.empty(len(labels), int)
-    places[np.argsort(labels, kind="stable")] = np.arange(len(labels))
-    return places
+def _positions(labels):
+    """Position of each atom when the atoms are sorted by class."""
+    positions = np.empty(len(labels), int)
+    positions[np.argsort(labels, kind="stable")] = np.arange(len(labels))
+    return positions
 
 
-def _draw_residuals(axis, residuals, said, title):
+def _draw_residuals(axis, residuals, predicted, title):
     bars = axis.bar(np.arange(len(residuals)), residuals, color=LIGHT)
     bars[_DIGIT].set_facecolor(ORANGE)
-    bars[said].set(edgecolor=BLUE, linewidth=2, hatch="//")
-    axis.set(title=title, xticks=np.arange(len(residuals)), xlabel="class (hatched: smallest; orange: true)")
+    bars[predicted].set(edgecolor=BLUE, linewidth=2, hatch="//")
+    axis.set(
+        title=title, xticks=np.arange(len(residuals)), xlabel="class (hatched: smallest residual; orange: true class)"
+    )
     axis.set_ylabel("residual")
     axis.grid(False, axis="x")
     axis.set_axisbelow(True)

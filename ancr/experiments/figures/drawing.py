@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers can tell apart, panels, files, a fair few queries."""
+"""Shared by all figures: colours that colour-blind readers can distinguish, panels, files, a sample of queries."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's palette; every series has its own marker and dash as well, so that colour is never alone.
-BLUE, ORANGE, GREEN, PURPLE, GREY, LIGHT = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E", "#B5B5B5"
+# Okabe and Ito's palette; every series also has its own marker or dash pattern, so that colour is never needed.
+BLUE, ORANGE, GREEN, GREY, LIGHT = "#0072B2", "#D55E00", "#009E73", "#6E6E6E", "#B5B5B5"
 
 _STYLE = {
     "font.size": 9,
@@ -18,14 +18,14 @@ _STYLE = {
     "grid.color": "#DDDDDD",
     "legend.frameon": False,
     "svg.fonttype": "path",
-    "svg.hashsalt": "ancr",  # the same figure gives the same file
+    "svg.hashsalt": "ancr",  # makes the file reproducible
     "figure.facecolor": "white",
 }
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure with the sentence under it, and its files once written."""
+    """A finished figure with its caption, and its files once they are written."""
 
     title: str
     caption: str
@@ -35,7 +35,7 @@ class Drawing:
 
 
 def new_figure(width, height):
-    """An empty figure in the house style, outside pyplot's global state."""
+    """An empty figure in the style of the report, outside pyplot's global state."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -46,9 +46,9 @@ def new_figure(width, height):
 
 
 def panels(count, height=2.6, rows=1):
-    """A figure with one column a panel, three side by side, and ``rows`` axes in each: ``(figure, axes)``.
+    """A figure of panels, at most three side by side, with ``rows`` axes per panel: ``(figure, axes)``.
 
-    Four panels stand two by two. ``axes[i]`` holds the axes of panel i, top to bottom.
+    Four panels are arranged two by two. ``axes[i]`` holds the axes of panel i from top to bottom.
     """
     across = 2 if count == 4 else min(count, 3)
     bands = -(-count // across)
@@ -61,13 +61,13 @@ def panels(count, height=2.6, rows=1):
 
 
 def legend_below(figure, axis):
-    """One legend for all panels, below them, where it can hide nothing."""
+    """One legend for all panels, placed below them."""
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
 
 def write_drawing(drawing, stem):
-    """Write ``stem.svg`` and ``stem.png``, and return the drawing with its files."""
+    """Write ``stem.svg`` and ``stem.png`` and return the drawing with its files."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -78,8 +78,8 @@ def write_drawing(drawing, stem):
     return replace(drawing, svg=svg, png=png)
 
 
-def few_queries(source, most=600):
-    """The first draw of a source's typical setting, with evenly spaced queries: fewer where atoms are many."""
+def sampled_split(source, most=600):
+    """The first draw of a source's typical setting, with evenly spaced queries; the more atoms, the fewer queries."""
     split = source.split(source.typical, 0)
     count = min(most, max(100, 1_000_000 // len(split.y)), len(split.truth))
     rows = np.linspace(0, len(split.truth) - 1, count).astype(int)
@@ -87,6 +87,6 @@ def few_queries(source, most=600):
 
 
 def panel_title(source):
-    """Data set and setting, and the features where they stand in for others."""
+    """Data set and setting, and the features if they are substitutes."""
     note = f"\n{source.features}" if "substitute" in source.features else ""
     return f"{source.title}, {source.typical}{note}"

@@ -1,4 +1,4 @@
-"""Example images of every data set that has some."""
+"""Example images of each data set that has images."""
 
 from textwrap import shorten
 
@@ -6,7 +6,7 @@ from ancr.experiments.figures.drawing import Drawing, new_figure
 
 
 def examples(sources):
-    """One row a data set, one image a class; None where there are only vectors."""
+    """One row per data set, one image per class; None if there are only vectors."""
     rows = [(source, images) for source in sources if (images := source.images())]
     if not rows:
         return None
@@ -21,4 +21,4 @@ def examples(sources):
         for axis, (image, name) in zip(axes, images, strict=False):
             axis.imshow(image, cmap="gray")
             axis.set_title(shorten(name, 16, placeholder="…"), fontsize=6.5, pad=2)
-    return Drawing("Example images", "One image a class, of ten classes at most.", figure)
+    return Drawing("Example images", "One image per class, for at most ten classes.", figure)

@@ -1,10 +1,19 @@
-"""What ADMM does along its iterations: objective, distance to the optimum, and accuracy."""
+"""ADMM over its iterations: objective, distance to the optimum, and accuracy."""
 
 import numpy as np
 from sklearn.preprocessing import normalize
 
 import ancr
-from ancr.experiments.figures.drawing import BLUE, GREY, ORANGE, Drawing, few_queries, legend_below, panel_title, panels
+from ancr.experiments.figures.drawing import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Drawing,
+    legend_below,
+    panel_title,
+    panels,
+    sampled_split,
+)
 
 STOPS = (1, 2, 3, 5, 10, 20, 50, 100)
 _SETTINGS = "ANCR at λ = 0.001, ADMM with ρ = 0.01"
@@ -22,7 +31,7 @@ def objective(sources):
         axis.axhline(best, color=ORANGE, linestyle="--", label="certified optimum")
         axis.set(title=panel_title(source), xscale="log", xlabel="iteration", ylabel="mean objective")
     legend_below(figure, axes[0][0])
-    return Drawing("Objective against iteration", f"{_SETTINGS}; mean over the same test queries as the line.", figure)
+    return Drawing("Objective against iteration", f"{_SETTINGS}. Both are means over the same test queries.", figure)
 
 
 def early_stopping(sources):
@@ -39,15 +48,15 @@ def early_stopping(sources):
         lower.set(xscale="log", yscale="log", xlabel="ADMM iterations T", ylabel="‖c − c*‖ / ‖c*‖")
     legend_below(figure, axes[0][0])
     caption = (
-        f"{_SETTINGS}. Above: accuracy when ADMM is stopped after T iterations and its infeasible c classifies, beside "
-        "the certified optimum c*. Below: how far that c is from c*. Dotted: T = 5, where the published code stops."
+        f"{_SETTINGS}. Top: accuracy with the infeasible c after T iterations of ADMM, and with the certified optimum "
+        "c*. Bottom: distance between that c and c*. Dotted: T = 5, where the published code stops."
     )
     return Drawing("Early stopping: accuracy and distance to the optimum", caption, figure)
 
 
 def stopped_early(source):
-    """``(accuracies, distances, accuracy of the optimum)`` on a few queries of a source."""
-    split = few_queries(source)
+    """``(accuracies, distances, accuracy of the optimum)`` on a sample of a source's queries."""
+    split = sampled_split(source)
     optimum = ancr.ANCRClassifier(alpha=1e-3).fit(split.X, split.y)
     codes = optimum.codes(split.queries).toarray()
     accuracies, distances = [], []
@@ -59,5 +68,5 @@ def stopped_early(source):
 
 
 def _unit(source):
-    split = few_queries(source)
+    split = sampled_split(source)
     return normalize(split.X), normalize(split.queries)

@@ -1,4 +1,4 @@
-"""Accuracy against λ, and against the number of atoms that a code uses."""
+"""Accuracy against λ, and against the number of atoms in a code."""
 
 import numpy as np
 from scipy import sparse
@@ -10,10 +10,10 @@ from ancr.experiments.figures.drawing import (
     GREY,
     ORANGE,
     Drawing,
-    few_queries,
     legend_below,
     panel_title,
     panels,
+    sampled_split,
 )
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -23,7 +23,7 @@ def accuracy_by_alpha(sources):
     """Accuracy of ANCR against λ: the certified optimum, and ADMM stopped after five iterations."""
     figure, axes = panels(len(sources))
     for source, (axis,) in zip(sources, axes, strict=True):
-        split = few_queries(source)
+        split = sampled_split(source)
         exact = [_score(split, ancr.ANCRClassifier(alpha=alpha))[0] for alpha in ALPHAS]
         early = [_score(split, _stopped(alpha))[0] for alpha in ALPHAS]
         axis.plot(ALPHAS, exact, color=ORANGE, marker="s", linestyle="--", label="certified optimum")
@@ -31,7 +31,7 @@ def accuracy_by_alpha(sources):
         axis.axvspan(1e-4, 1e-2, color=GREY, alpha=0.1, linewidth=0)
         axis.set(title=panel_title(source), xscale="log", xlabel="λ", ylabel="accuracy (%)")
     legend_below(figure, axes[0][0])
-    caption = "ANCR. Shaded: the range over which the paper reports a flat curve."
+    caption = "ANCR. Shaded: the range in which the paper reports a flat curve."
     return Drawing("Accuracy against λ", caption, figure)
 
 
@@ -39,7 +39,7 @@ def support_and_accuracy(sources):
     """Accuracy against the mean number of atoms in a code, as λ varies; NRC and CRC for comparison."""
     figure, axes = panels(len(sources))
     for source, (axis,) in zip(sources, axes, strict=True):
-        split = few_queries(source)
+        split = sampled_split(source)
         points = [_score(split, ancr.ANCRClassifier(alpha=alpha)) for alpha in ALPHAS]
         accuracies, sizes = zip(*points, strict=True)
         axis.plot(sizes, accuracies, color=ORANGE, marker="s", linestyle="--", label="ANCR, λ = 0.0001 … 1")
@@ -49,10 +49,10 @@ def support_and_accuracy(sources):
         ):
             accuracy, size = _score(split, clf)
             axis.plot([size], [accuracy], color=colour, marker=marker, markersize=8, linestyle="", label=name)
-        axis.set(title=panel_title(source), xscale="log", xlabel="atoms in a code (mean)", ylabel="accuracy (%)")
+        axis.set(title=panel_title(source), xscale="log", xlabel="atoms per code (mean)", ylabel="accuracy (%)")
         axis.margins(0.12)
     legend_below(figure, axes[0][0])
-    caption = "Certified optima. CRC uses every atom; along the ANCR line λ grows from left to right."
+    caption = "Certified optima. CRC uses every atom; along the ANCR curve λ grows from left to right."
     return Drawing("Support size and accuracy", caption, figure)
 
 
@@ -61,7 +61,7 @@ def _stopped(alpha):
 
 
 def _score(split, classifier):
-    """Accuracy in percent, and the mean number of non-zero entries of a code."""
+    """Accuracy in percent, and the mean number of non-zero entries per code."""
     classifier.fit(split.X, split.y)
     codes = classifier.codes(split.queries)
     entries = codes.nnz if sparse.issparse(codes) else np.count_nonzero(codes)

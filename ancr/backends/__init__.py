@@ -1,0 +1,1 @@
+"""Arrays: NumPy with numba, and every other library through the array API standard."""

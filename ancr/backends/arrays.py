@@ -1,0 +1,354 @@
+"""Arrays of any library: which library they belong to, whether they are valid, and the operations for higher layers.
+
+NumPy arrays are processed here, by BLAS and the numba kernels of `ancr.backends.kernels`; arrays of all other libraries
+by `ancr.backends.array_api`. Higher layers use these functions and the namespace ``xp`` of the array API standard.
+
+The rows of NumPy arrays are processed in blocks, one thread per block, with BLAS single-threaded inside. A block goes
+from matrix product to decision in one thread, so that its arrays stay in that core's cache and no thread waits for
+another. (Numba's own threading layers abort when two Python threads enter them at once, and OpenBLAS's threads keep
+spinning after a product, taking the cores from the work that follows.)
+"""
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from scipy import sparse
+from sklearn import get_config
+from threadpoolctl import ThreadpoolController
+
+from ancr.backends import array_api
+
+# An array of any library that follows the array API standard.
+Array = Any
+# Rows per block: enough for matrix products at full speed, few enough to stay in cache.
+BLOCK_ROWS = 384
+
+
+def is_foreign(array):
+    """Whether this is an array of a library other than NumPy, to be processed on its own device.
+
+    Lists, data frames and sparse matrices become NumPy arrays, as everywhere in scikit-learn; Dask arrays hold NumPy
+    blocks.
+    """
+    if isinstance(array, (np.ndarray, list, tuple)):
+        return False
+    from array_api_compat import is_array_api_obj, is_dask_array, is_numpy_array
+
+    return is_array_api_obj(array) and not is_numpy_array(array) and not is_dask_array(array)
+
+
+def namespace(array):
+    """The array API namespace of an array; NumPy's for anything that is not an array yet."""
+    if is_foreign(array):
+        from array_api_compat import array_namespace
+
+        return array_namespace(array)
+    import array_api_compat.numpy as xp
+
+    return xp
+
+
+def device(array):
+    """The device of an array; None for anything that is not an array yet."""
+    from array_api_compat import device, is_array_api_obj
+
+    return device(array) if is_array_api_obj(array) else None
+
+
+def to_numpy(array):
+    """A NumPy copy of a foreign array; anything else unchanged."""
+    if not is_foreign(array):
+        return array
+    from array_api_compat import to_device
+
+    xp = namespace(array)
+    # The library's name for host memory.
+    host = xp.Device("CPU_DEVICE") if xp.__name__.endswith("array_api_strict") else "cpu"
+    return np.asarray(to_device(array, host))
+
+
+def like(values, array):
+    """NumPy or foreign values as an array of ``array``'s library and device."""
+    if not is_foreign(array):
+        return to_numpy(values)
+    if is_foreign(values) and namespace(values) is namespace(array) and device(values) == device(array):
+        return values
+    return namespace(array).asarray(to_numpy(values), device=device(array))
+
+
+def is_single(dtype):
+    """Whether this is single precision, in any library."""
+    return "float32" in str(dtype)
+
+
+def check_rows(samples, name="X", dtype=None):
+    """Validate an array of another library: two axes, at least one row and one feature, all numbers finite.
+
+    float32 stays float32 and any other real dtype becomes float64, unless ``dtype`` is given. scikit-learn's own check
+    accepts foreign arrays only while its ``array_api_dispatch`` is on; this one always does.
+    """
+    xp = namespace(samples)
+    if samples.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {samples.ndim}D array instead: {name} must hold one sample per row. Reshape it "
+            "with shape (-1, 1) if it has a single feature or (1, -1) if it is a single sample."
+        )
+    for axis, what in enumerate(("sample", "feature")):
+        if not samples.shape[axis]:
+            shape = tuple(samples.shape)
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+    if not xp.isdtype(samples.dtype, "numeric") or xp.isdtype(samples.dtype, "complex floating"):
+        raise ValueError(f"{name} must hold real numbers, got dtype {samples.dtype}")
+    dtype = dtype or (samples.dtype if is_single(samples.dtype) else xp.float64)
+    samples = xp.astype(samples, dtype, copy=False)
+    if not bool(xp.all(xp.isfinite(samples))):
+        raise ValueError(f"Input {name} contains NaN, infinity or a value too large for {dtype}.")
+    return samples
+
+
+def check_same_kind(queries, atoms, what="queries", whose="atoms"):
+    """Raise if the queries have another library or device than the atoms."""
+    foreign = is_foreign(queries) or is_foreign(atoms)
+    if foreign and (namespace(queries) is not namespace(atoms) or device(queries) != device(atoms)):
+        raise ValueError(
+            f"{what} must use the same namespace and the same device as {whose}: expected {describe(atoms)}, got "
+            f"{describe(queries)}. Convert the queries, or fit again with samples of their kind."
+        )
+
+
+def needs_numpy(array, method):
+    """Raise if a method that supports only NumPy arrays is given others."""
+    if is_foreign(array):
+        raise ValueError(f"{method} runs on NumPy arrays only, got {describe(array)}; convert the samples to NumPy")
+
+
+def describe(array):
+    """Library, type and device of an array, for messages."""
+    kind = type(array)
+    where = f" on {device(array)}" if is_foreign(array) else ""
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}{where}"
+
+
+def concat(parts):
+    """Rows of all parts, one after the other, dense or CSR; a single part is not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return namespace(parts[0]).concat(list(parts), axis=0)
+
+
+def add_to_diagonal(matrix, value):
+    """``matrix + value·I``, in place for NumPy matrices."""
+    if is_foreign(matrix):
+        xp = namespace(matrix)
+        return matrix + float(value) * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+    matrix[np.diag_indices_from(matrix)] += matrix.dtype.type(value)
+    return matrix
+
+
+def in_double(rows):
+    """Rows, CSR or of any library, in double precision; not copied if they already are."""
+    if sparse.issparse(rows):
+        return rows.astype(np.float64, copy=False)
+    xp = namespace(rows)
+    return xp.astype(rows, xp.float64, copy=False)
+
+
+def dense(rows):
+    """CSR rows as a NumPy array; anything else unchanged."""
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def row_sums(rows):
+    """Sum of each row, CSR or of any library."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.sum(axis=1)).ravel()
+    return namespace(rows).sum(rows, axis=1)
+
+
+def row_dots(left, right):
+    """Inner product of each row of ``left``, dense or CSR, with the same row of the dense ``right``."""
+    if sparse.issparse(left):
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+    if is_foreign(left):
+        return namespace(left).vecdot(left, right, axis=-1)
+    return np.einsum("ij,ij->i", left, right)
+
+
+def row_squares(rows):
+    """Squared norm of each row, dense or CSR."""
+    return row_dots(rows, rows)
+
+
+@cache
+def _controller():
+    return ThreadpoolController()
+
+
+class _SingleThreadedBLAS:
+    """Limit BLAS to one thread while any caller is inside.
+
+    The limit belongs to the whole process. Callers from several threads are counted: the first sets it, the last
+    lifts it, and a caller inside another's limit sees that it may use one thread.
+    """
+
+    def __init__(self):
+        self._lock = Lock()
+        self._inside = 0
+
+    @contextmanager
+    def __call__(self):
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limit.restore_original_limits()
+
+
+_single_threaded_blas = _SingleThreadedBLAS()
+
+
+def thread_count():
+    """Threads this process may use: the current BLAS limit, or the cores where no BLAS pool is known.
+
+    Following BLAS means following ``threadpool_limits``, ``OMP_NUM_THREADS`` and joblib's workers, which set it
+    to keep nested parallelism from oversubscribing the cores.
+    """
+    limits = [pool.num_threads for pool in _controller().lib_controllers if pool.user_api == "blas"]
+    return max(1, min([cpu_count(), *limits]))
+
+
+@contextmanager
+def blas_threads_for(flops):
+    """Keep BLAS on one thread for work too small to gain from more.
+
+    OpenBLAS's threads spin for some 25 ms after a product before they sleep; after a fit of 10 ms they would
+    take a core from the first queries.
+    """
+    if flops > 1e9:
+        yield
+    else:
+        with _single_threaded_blas():
+            yield
+
+
+def read_only(array):
+    """A read-only view, for a kernel that does not write to it.
+
+    Arrays that joblib shares between processes are read-only; if all arrays are, one compiled kernel serves all.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
+    """``[work(block) for block in slices that cover the rows]``, in threads for NumPy arrays.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a slice of rows and returns the result of that block.
+    rows : array of shape (n_rows, …)
+        The array to process; only its length and library matter here.
+    row_bytes : int
+        Memory needed per row during the work; all blocks in progress together stay within scikit-learn's
+        ``working_memory``.
+    block_rows : int
+        Maximum number of rows per block; on an accelerator blocks are as large as memory allows.
+
+    Returns
+    -------
+    list
+        Results in the order of the rows.
+    """
+    n_rows = rows.shape[0]
+    if not n_rows:
+        return []
+    foreign = is_foreign(rows)
+    n_threads = 1 if foreign else thread_count()
+    block_rows = n_rows if foreign else block_rows
+    budget = int(get_config()["working_memory"] * 2**20 // max(1, n_threads * row_bytes))
+    rounds = -(-n_rows // (n_threads * max(1, min(block_rows, budget))))
+    size = -(-n_rows // (n_threads * rounds))  # every thread gets the same number of equal blocks
+    blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+    if foreign:
+        return [work(block) for block in blocks]
+    with _single_threaded_blas():
+        return _share_out(work, blocks, n_threads)
+
+
+def _share_out(work, blocks, n_threads):
+    """``[work(block) …]``; the calling thread does its share, since it is idle and its memory is warm."""
+    results, waiting = [None] * len(blocks), deque(enumerate(blocks))
+
+    def take_turns():
+        while True:
+            try:
+                place, block = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                results[place] = work(block)
+            except BaseException:  # an error or Ctrl-C: blocks that have not started are dropped
+                waiting.clear()
+                raise
+
+    helpers = min(n_threads, len(blocks)) - 1
+    if not helpers:
+        take_turns()
+        return results
+    with ThreadPoolExecutor(helpers) as pool:
+        turns = [pool.submit(take_turns) for _ in range(helpers)]
+        take_turns()
+        for turn in turns:
+            turn.result()
+    return results
+
+
+def unit_rows(rows, copy=True):
+    """Rows scaled to unit ℓ2 norm; those that `sklearn.preprocessing.normalize` treats as zero stay unchanged.
+
+    Without ``copy``, in place where the library allows it.
+    """
+    if is_foreign(rows):
+        return array_api.unit_rows(rows)
+    norms = np.sqrt(row_squares(rows))
+    norms[norms < 10 * np.finfo(norms.dtype).eps] = 1.0
+    return np.divide(rows, norms[:, None], out=None if copy else rows)
+
+
+def project_simplex(points, radius=1.0):
+    """Each row projected on the simplex of this radius."""
+    if is_foreign(points):
+        return array_api.project_simplex(points, radius)
+    from ancr.backends.kernels import project_simplex_rows
+
+    points = np.ascontiguousarray(points)
+    out = np.empty_like(points)
+    project_simplex_rows(points, radius, out)
+    return out
+
+
+def product_with_atoms(codes, atoms):
+    """``codes @ atoms`` for dense codes, skipping zeros if most entries of NumPy codes are zero."""
+    if is_foreign(codes) or 4 * np.count_nonzero(codes) > codes.size:
+        return codes @ atoms
+    from ancr.backends.kernels import product_without_zeros
+
+    product = np.empty((len(codes), atoms.shape[1]), atoms.dtype)
+    product_without_zeros(*map(read_only, (codes, atoms)), product)
+    return product

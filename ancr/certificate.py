@@ -1,0 +1,127 @@
+r"""Upper bounds on f(c) − f*, computed from the problem alone, independently of any solver.
+
+With f(c) = cᵀHc − 2bᵀc, the pull p = b − Hc is minus half the gradient. Each set bounds the gap in its own way, see
+`ancr.sets`; ``docs/exact.md`` derives the bounds. For an ℓ1 term the dual point is the usual one: the residual r,
+scaled until |Xᵀr| ≤ λ/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from ancr.backends.arrays import Array, in_double, row_dots, to_numpy
+from ancr.dictionary import Dictionary
+from ancr.hull import nearest_to_origin
+from ancr.problem import Problem
+from ancr.quadratics import Quadratic
+
+_EPS = float(np.finfo(float).eps)
+
+
+class Certificate:
+    """The relative gap of a problem as a function of (queries, codes), in double precision."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = replace(problem, dictionary=problem.dictionary.in_double)
+
+    def __call__(self, queries: Array, codes: Any) -> Array:
+        """Bound on f(c) − f* for each query, relative to the scale of the problem's terms."""
+        queries, codes = in_double(queries), in_double(codes)
+        look, xp = Look(self, queries, codes), self.problem.dictionary.xp
+        excess = _l1_bound(look) if self.problem.has_l1_term else self.problem.constraint.bound(look)
+        scale = look.scale
+        # A zero query over zero atoms has scale zero; its gap is zero.
+        return xp.clip(excess, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+
+    @cached_property
+    def curvature(self) -> float:
+        """A lower bound on the positive eigenvalues of H or, if the set asks for Σc = 1, of H restricted to Σc = 0."""
+        if self.problem.quadratic.ridge:
+            return self.problem.quadratic.ridge
+        matrix = to_numpy(self.problem.quadratic.matrix(self.problem.dictionary))
+        if self.problem.constraint.sums_to_one:
+            matrix = matrix - matrix.mean(axis=0)
+            matrix = matrix - matrix.mean(axis=1, keepdims=True)
+        values = eigvalsh(matrix)
+        positive = values[values > len(values) * _EPS * max(values[-1], 0.0)]
+        return float(positive[0]) if len(positive) else 1.0
+
+    @cached_property
+    def interior_direction(self) -> tuple[Array | None, float]:
+        """He and eᵀHe for some e with He ≥ 1; (None, 0) if none exists or double precision cannot find one.
+
+        Such an e exists exactly when the origin is not in the convex hull of the atoms (with a ridge, always): it is
+        the hull's point of least H-norm, scaled.
+        """
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        # The pull of an all-zero atom is always zero, but the atom would put the origin into the hull.
+        lengths = to_numpy(self.problem.lengths)
+        present = np.flatnonzero(lengths > 0.0)
+        if not len(present):
+            return None, 0.0
+        image, norm = nearest_to_origin(dictionary, quadratic, present)
+        least = float(image.min())
+        if least <= 1e-12 * lengths.max() ** 2:
+            return None, 0.0
+        lift = np.zeros(dictionary.n_atoms)
+        lift[present] = image / least
+        return dictionary.like(lift), norm / least**2
+
+
+@dataclass(frozen=True)
+class Look:
+    """A block of queries with their codes, as the bound of a set needs them.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What is known about the problem independently of the query.
+    queries, codes : array
+        In double precision; codes dense or CSR.
+    """
+
+    certificate: Certificate
+    queries: Array
+    codes: Any
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The atoms, in double precision."""
+        return self.certificate.problem.dictionary
+
+    @property
+    def quadratic(self) -> Quadratic:
+        """H and b."""
+        return self.certificate.problem.quadratic
+
+    @cached_property
+    def scale(self) -> Array:
+        """Size of the terms of each objective."""
+        return self.certificate.problem.scale(self.queries, self.codes)
+
+    @cached_property
+    def pull(self) -> Array:
+        """p = b − Hc for all atoms."""
+        return self.quadratic.pull(self.dictionary, self.queries, self.codes)
+
+    @cached_property
+    def lowered_pull(self) -> Array:
+        """The pulls minus what rounding alone can produce: the bound is for data equal to ours up to the last bit."""
+        rounding = 16.0 * _EPS * self.dictionary.xp.sqrt(self.scale)
+        return self.pull - rounding[:, None] * self.certificate.problem.lengths
+
+
+def _l1_bound(look: Look) -> Array:
+    dictionary, quadratic, queries = look.dictionary, look.quadratic, look.queries
+    xp = dictionary.xp
+    residual = queries - dictionary.image(look.codes)
+    signed = not look.certificate.problem.constraint.nonnegative
+    hardest = xp.max(xp.abs(look.pull) if signed else look.pull, axis=1)
+    shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
+    dual = 2.0 * shrink * row_dots(residual, queries) - shrink**2 * row_dots(residual, residual)
+    return quadratic.objective(dictionary, queries, look.codes) - dual

@@ -1,0 +1,23 @@
+"""The command line: ``ancr …``, the same as ``python -m ancr …``."""
+
+import click
+
+from ancr import __version__
+from ancr.cli.data import datasets, extract, fetch
+from ancr.cli.experiments import compare, reproduce
+from ancr.cli.models import predict, train
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ancr")
+def main() -> None:
+    """Representation-based classification: every method of the family, exact and reproducible.
+
+    \b
+    Example:
+      ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
+    """
+
+
+for command in (reproduce, compare, train, predict, datasets, extract, fetch):
+    main.add_command(command)

@@ -1,0 +1,191 @@
+"""Many queries over a dictionary that every worker holds: Dask arrays and dataframes, coded lazily, block by block.
+
+The classifier lives on the workers as a plugin: the scheduler sends it to each worker once, including workers that join
+or come back later, and the task graph does not contain it.
+"""
+
+import uuid
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from distributed import WorkerPlugin, default_client, get_worker
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+
+class Resident(WorkerPlugin):
+    """A fitted classifier that lives on every worker of a cluster."""
+
+    def __init__(self, classifier):
+        self.classifier = classifier
+
+
+# Classifiers sent from this process, for a graph that a local scheduler computes even though there is a client.
+_SENT = WeakValueDictionary()
+
+
+def _resident(name):
+    try:
+        plugin = get_worker().plugins.get(name)
+        classifier = plugin and plugin.classifier
+    except ValueError:  # not on a worker
+        classifier = _SENT.get(name)
+    if classifier is None:
+        raise RuntimeError("the classifier was closed or fitted again; results must be computed before that")
+    return classifier
+
+
+@dataclass(frozen=True)
+class _OnWorker:
+    """Calls a method of the resident classifier; without a cluster, of the classifier it carries."""
+
+    name: str
+    method: str
+    classifier: object = None
+
+    def __call__(self, block):
+        classifier = self.classifier or _resident(self.name)
+        if not len(block):  # a filter can leave a block empty
+            return getattr(classifier, self.method)(np.zeros((1, classifier.n_features_in_)))[:0]
+        return getattr(classifier, self.method)(block)
+
+    def __dask_tokenize__(self):
+        return self.name, self.method
+
+
+class DaskClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose queries are Dask arrays or dataframes.
+
+    `predict` and similar methods return lazy Dask arrays, one task per block of queries; input that is not a Dask
+    collection goes to the classifier itself. The first call sends the classifier to the workers of the current
+    `distributed.Client`; without one, Dask's local schedulers use it in this process. It stays on the workers until
+    `close`, the end of a ``with`` block, or the first call after a new fit; results must be computed before that.
+
+    Parameters
+    ----------
+    estimator : classifier of ancr
+        Already fitted, or to be fitted by `fit`, on arrays in memory.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Its labels.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> from ancr.distributed import DaskClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = DaskClassifier(ANCRClassifier()).fit(X[::2], y[::2])
+    >>> labels = clf.predict(da.from_array(X[1::50], chunks=(2, 4)))
+    >>> labels.compute()
+    array([0, 1, 2])
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y):
+        """Fit a clone of the classifier on arrays in memory."""
+        from sklearn.base import clone
+
+        self.close()
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        return self
+
+    @property
+    def _fitted(self):
+        fitted = getattr(self, "estimator_", self.estimator)
+        check_is_fitted(fitted)
+        return fitted
+
+    @property
+    def classes_(self):
+        """Labels."""
+        return self._fitted.classes_
+
+    def predict(self, X):
+        """Label of the class that represents each query best."""
+        return self._map(X, "predict", (), self.classes_.dtype)
+
+    def predict_proba(self, X):
+        """Softmax of the decision values, (n_queries, n_classes)."""
+        return self._map(X, "predict_proba", (len(self.classes_),))
+
+    def decision_function(self, X):
+        """Decision values, (n_queries,) for two classes, else (n_queries, n_classes)."""
+        return self._map(X, "decision_function", () if len(self.classes_) == 2 else (len(self.classes_),))
+
+    def residuals(self, X):
+        """Class residuals, (n_queries, n_classes)."""
+        return self._map(X, "residuals", (len(self.classes_),))
+
+    def codes(self, X):
+        """Codes, (n_queries, n_train); blocks are CSR where the set makes codes sparse."""
+        return self._map(X, "codes", (self._fitted.dictionary_.n_atoms,))
+
+    def close(self):
+        """Remove the classifier from the workers."""
+        name, client, _ = self.__dict__.pop("_resident", (None, None, None))
+        if client is not None and client.status == "running":
+            client.unregister_worker_plugin(name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(getattr(self, "estimator_", self.estimator), "dictionary_")
+
+    def __getstate__(self):
+        return {key: value for key, value in super().__getstate__().items() if key != "_resident"}
+
+    def _map(self, X, method, trailing, dtype=None):
+        if not is_dask_collection(X):
+            return getattr(self._fitted, method)(X)
+        self._check_queries(X)
+        call = self._call(method)
+        dtype = self._fitted.dictionary_.dtype if dtype is None else dtype
+        if not isinstance(X, da.Array):
+            from dask import delayed
+
+            # A frame's partitions arrive as pandas frames, so that feature names are checked.
+            blocks = [delayed(call)(block) for block in X.to_delayed()]
+            return da.concatenate([da.from_delayed(block, (np.nan, *trailing), dtype) for block in blocks])
+        X = X.rechunk({1: -1})
+        chunks, drop = (X.chunks[0], trailing), None
+        if not trailing:
+            chunks, drop = (X.chunks[0],), 1
+        meta = np.empty((0,) * (1 + len(trailing)), dtype)
+        return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, chunks=chunks, drop_axis=drop, meta=meta)
+
+    def _check_queries(self, X):
+        shape = getattr(X, "shape", ())
+        if len(shape) != 2 or not hasattr(X, "to_delayed"):
+            raise ValueError(f"X must be a Dask array or dataframe of two dimensions, got {type(X).__name__} {shape}")
+        if shape[1] != self._fitted.n_features_in_:
+            raise ValueError(f"X must have the {self._fitted.n_features_in_} features seen by fit, got {shape[1]}")
+
+    def _call(self, method):
+        fitted = self._fitted
+        try:
+            client = default_client()
+        except ValueError:
+            return _OnWorker(uuid.uuid4().hex, method, fitted)
+        name, home, sent = self.__dict__.get("_resident", (None, None, None))
+        # Every fit makes a new solver; accessing it here saves each worker from making its own.
+        if home is not client or sent is not fitted.solver_:
+            self.close()
+            name = f"ancr-{uuid.uuid4().hex}"
+            client.register_plugin(Resident(fitted), name=name)
+            self._resident, _SENT[name] = (name, client, fitted.solver_), fitted
+        return _OnWorker(name, method)

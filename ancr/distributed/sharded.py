@@ -1,0 +1,239 @@
+"""Too many atoms for one machine: a classifier whose dictionary is stored in files that the workers read.
+
+`ancr.distributed.shards` describes how a query finds its optimum over them.
+"""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from distributed import get_client
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize as unit_rows
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from ancr.dictionary import Dictionary, kind_of_labels
+from ancr.distributed.shards import Candidates, Question, Shard, price
+from ancr.rules import class_residuals, named_rule
+
+# Queries whose candidates the client holds at once.
+BLOCK_QUERIES = 256
+# Atoms that a round may add to a query, over all shards.
+ATOMS_PER_ROUND = 64
+
+
+@dataclass(frozen=True)
+class ShardedSolution:
+    """Codes over all shards, with the certificate that covers all their atoms.
+
+    Attributes
+    ----------
+    codes : CSR array of shape (n_queries, n_atoms)
+        Columns in the order of the shards and of the rows in them.
+    objective, gap, n_iter, converged : ndarray of shape (n_queries,)
+        As in `ancr.solution.Solution`; an iteration prices all atoms once.
+    """
+
+    codes: sparse.csr_array
+    objective: np.ndarray
+    gap: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+
+
+class ShardedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose atoms are stored in files that only workers read.
+
+    Pricing all atoms takes one task per file, in which a worker streams the file and sends back the few atoms that can
+    improve a query. The result is the optimum over all atoms, certified as on one machine. Losing a worker costs the
+    time of its tasks; another worker reads the file, so all workers must be able to access all files.
+
+    Parameters
+    ----------
+    estimator : classifier of ancr
+        Provides the settings: quadratic, ``alpha``, set, rule, ``normalize``, ``temperature``. The set must be the
+        simplex, or the non-negative one with a ridge.
+    tol : float, default=1e-8
+        Relative gap that every query must reach, in double precision for files of any precision.
+
+    Attributes
+    ----------
+    shards_ : list of Shard
+        The files.
+    classes_ : ndarray of shape (n_classes,)
+        Labels found in them.
+    n_features_in_ : int
+        Number of features.
+    n_atoms_ : int
+        Atoms in all files.
+    """
+
+    def __init__(self, estimator, *, tol=1e-8):
+        self.estimator = estimator
+        self.tol = tol
+
+    def fit(self, paths, labels):
+        """Have the workers read each file once, to learn its shape and classes and check that its numbers are finite.
+
+        Parameters
+        ----------
+        paths : list of str
+            Files of atoms: ``.npy``, ``.zarr`` or ``.parquet``.
+        labels : list or str
+            One ``.npy`` file or array of labels for each path; for parquet, the name of the column that holds them.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        if isinstance(paths, str) or not hasattr(paths, "__len__"):
+            raise ValueError(f"paths must be a list of files, got {paths!r}")
+        labels = [labels] * len(paths) if isinstance(labels, str) else list(labels)
+        if not len(paths) or len(labels) != len(paths):
+            raise ValueError(
+                f"labels must hold one entry for each of the {len(paths)} paths, at least one, got {len(labels)}"
+            )
+        labels = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
+        self.shards_ = [
+            Shard(str(path), own, self.estimator.normalize) for path, own in zip(paths, labels, strict=True)
+        ]
+        found = self._on_workers(Shard.describe, [()] * len(self.shards_))
+        widths = {description.n_features for description in found}
+        if len(widths) > 1:
+            raise ValueError(f"all shards must have the same number of features, got {sorted(widths)}")
+        kinds = {kind_of_labels(description.classes) for description in found}
+        if len(kinds) > 1:
+            raise ValueError(f"labels must be of one kind in all shards, got {sorted(kinds)}")
+        (self.n_features_in_,) = widths
+        self.classes_ = np.unique(np.concatenate([description.classes for description in found]))
+        if len(self.classes_) < 2:
+            raise ValueError(f"labels must hold at least two classes, got one class: {self.classes_[0]!r}")
+        self._longest = max(description.longest for description in found)
+        self._starts = np.cumsum([0, *(description.n_rows for description in found)])
+        self.n_atoms_ = int(self._starts[-1])
+        return self
+
+    def _check_settings(self):
+        if not isinstance(self.tol, Real) or not self.tol > 0.0:
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        self.estimator._validate_params()
+        quadratic, constraint = self._problem.quadratic, self._problem.constraint
+        strict = constraint.sums_to_one or quadratic.ridge > 0.0
+        able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
+        if not able or quadratic.blocks or quadratic.absolute or self.estimator.solver != "exact":
+            raise ValueError(
+                "estimator must have solver='exact', no ℓ1 term, no class blocks, no relaxation and "
+                "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
+                f"got {self.estimator!r}"
+            )
+        if self.estimator._make_rule().learns:
+            raise ValueError(
+                f"estimator must have a rule that learns nothing to be used on shards, got {self.estimator!r}"
+            )
+
+    @property
+    def _problem(self):
+        # Settings do not depend on the atoms; only class terms, which are refused, depend on the number of classes.
+        return self.estimator._problem(Dictionary.build(np.eye(2), [0, 1]))
+
+    def _on_workers(self, function, arguments):
+        """``[function(shard, *its arguments)]``; as long as the workers stay the same, so does the worker of a file."""
+        client = get_client()
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        futures = [
+            client.submit(
+                function, shard, *own, workers=[workers[i % len(workers)]], allow_other_workers=True, pure=False
+            )
+            for i, (shard, own) in enumerate(zip(self.shards_, arguments, strict=True))
+        ]
+        return client.gather(futures)
+
+    def _optimise(self, X):
+        """One `Candidates` per query, at its optimum."""
+        check_is_fitted(self, "shards_")
+        X = check_array(X, dtype=np.float64, input_name="X")
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have the {self.n_features_in_} features of the shards, got {X.shape[1]}")
+        X = unit_rows(X) if self.estimator.normalize else X
+        done = []
+        for start in range(0, len(X), BLOCK_QUERIES):
+            done += self._optimise_block(X[start : start + BLOCK_QUERIES])
+        unmet = sum(not query.certified for query in done)
+        if unmet:
+            message = f"{unmet} of {len(done)} queries could not be certified optimal to tol={self.tol:g}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        return done
+
+    def _optimise_block(self, rows):
+        quadratic, constraint = self._problem.quadratic, self._problem.constraint
+        block = [Candidates(row, self.classes_, quadratic, constraint, self.tol) for row in rows]
+        most = max(8, ATOMS_PER_ROUND // len(self.shards_))
+        while active := [query for query in block if not (query.certified or query.stuck)]:
+            residuals = np.array([query.residual for query in active])
+            levels = np.array([query.level for query in active])
+            questions = [
+                Question(residuals, levels, [query.row[query.shard == number] for query in active])
+                for number in range(len(self.shards_))
+            ]
+            answers = self._on_workers(price, [(self._longest, question, most) for question in questions])
+            for query, *own in zip(active, *answers, strict=True):
+                query.hear(own)
+        return block
+
+    def solve(self, X):
+        """Codes of the queries over all shards, and their certificates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, in memory.
+
+        Returns
+        -------
+        ShardedSolution
+        """
+        done = self._optimise(X)
+        columns = [self._starts[query.shard] + query.row for query in done]
+        used = [np.flatnonzero(query.weights) for query in done]
+        codes = sparse.csr_array(
+            (
+                np.concatenate([query.weights[own] for query, own in zip(done, used, strict=True)]),
+                np.concatenate([own_columns[own] for own_columns, own in zip(columns, used, strict=True)]),
+                np.cumsum([0, *map(len, used)]),
+            ),
+            shape=(len(done), self.n_atoms_),
+        )
+        codes.sort_indices()
+        numbers = (np.array([getattr(query, name) for query in done]) for name in ("objective", "gap", "rounds"))
+        return ShardedSolution(codes, *numbers, np.array([query.certified for query in done]))
+
+    def codes(self, X):
+        """CSR codes of the queries, columns in the order of the shards."""
+        return self.solve(X).codes
+
+    def residuals(self, X):
+        """Class residuals ‖y − X_i c_i‖, (n_queries, n_classes)."""
+        return np.array([query.per_class(class_residuals) for query in self._optimise(X)])
+
+    def decision_function(self, X):
+        """Decision values of the rule; larger is better. Shapes are those of the classifier."""
+        values = self._decisions(X)
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict_proba(self, X):
+        """Softmax of the decision values over the classifier's ``temperature``."""
+        return softmax(self._decisions(X) / self.estimator.temperature, axis=1)
+
+    def predict(self, X):
+        """Label of the class that represents each query best."""
+        return self.classes_[np.argmax(self._decisions(X), axis=1)]
+
+    def _decisions(self, X):
+        rule = named_rule(self.estimator.rule)
+        return np.array([query.per_class(rule.scores) for query in self._optimise(X)])

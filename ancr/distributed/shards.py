@@ -1,0 +1,317 @@
+r"""Atoms in files, too many for one machine: the work done next to each file, and the work done for each query.
+
+The exact solver needs all atoms only to *price* them: one product of the query's residual with each atom. So a
+dictionary can stay where it is stored:
+
+1. next to a file, `price` streams its atoms in chunks and returns, for each query, the atoms that pull hardest among
+   those that the query does not hold yet, with their pulls and vectors;
+2. for each query, `Candidates` holds the atoms received so far and solves the small problem over them.
+
+A query is finished when the certificate, which needs the hardest pull over *all* atoms, is within tolerance. Every
+round either finishes a query or adds an atom that lowers its objective, so the loop is finite. Nothing here depends on
+Dask.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize as unit_rows
+
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.solvers.working_set.host import HostWorkingSet
+
+# Atoms priced together: with 256 float32 features a chunk takes a few MB, and so do its products with 500 queries.
+CHUNK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file of atoms and one of labels, read in place.
+
+    Attributes
+    ----------
+    path : str
+        ``.npy`` (memory-mapped), ``.zarr`` or ``.parquet``; rows are samples.
+    labels : str or ndarray
+        ``.npy`` file of labels or the labels themselves; for parquet, the name of their column.
+    normalize : bool
+        Scale rows to unit ℓ2 norm as they are read.
+    """
+
+    path: str
+    labels: object
+    normalize: bool = True
+
+    def chunks(self):
+        """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""
+        start = 0
+        for rows in _READERS[_suffix(self.path)](self):
+            if rows.dtype.kind not in "biuf":
+                raise ValueError(f"{self.path} must hold numbers, got {rows.dtype}")
+            rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+            if not np.isfinite(rows).all():
+                raise ValueError(f"{self.path} contains NaN or infinity, in rows {start} to {start + len(rows)}")
+            yield start, unit_rows(rows) if self.normalize else rows
+            start += len(rows)
+
+    def read_labels(self):
+        """Labels of all rows."""
+        if _suffix(self.path) == ".parquet":
+            from pyarrow import parquet
+
+            if self.labels not in (names := parquet.read_schema(self.path).names):
+                raise ValueError(f"labels must name a column of {self.path}, got {self.labels!r}; it has {names}")
+            return parquet.read_table(self.path, columns=[self.labels])[self.labels].to_numpy()
+        return np.load(self.labels) if isinstance(self.labels, str | Path) else np.asarray(self.labels)
+
+    def describe(self):
+        """Read everything once and return shape, classes and the longest atom; errors name the file."""
+        labels = self.read_labels()
+        n_rows, longest, n_features = 0, 0.0, 0
+        for start, rows in self.chunks():
+            lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
+            n_rows, longest = start + len(rows), max(longest, float(lengths.max(initial=0.0)))
+            n_features = rows.shape[1]
+        if not n_rows:
+            raise ValueError(f"{self.path} holds no rows")
+        if labels.shape != (n_rows,):
+            raise ValueError(f"labels of {self.path} must be one per row, {n_rows} in all, got {labels.shape}")
+        return Description(n_rows, n_features, longest, np.unique(labels))
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the client needs to know about a shard."""
+
+    n_rows: int
+    n_features: int
+    longest: float
+    classes: np.ndarray
+
+
+def _suffix(path):
+    suffix = Path(path).suffix
+    if suffix not in _READERS:
+        raise ValueError(f"shards must be files that end in {sorted(_READERS)}, got {path!r}")
+    return suffix
+
+
+def _slices(array):
+    if array.ndim != 2:
+        raise ValueError(f"a shard must hold rows of atoms, got an array of shape {array.shape}")
+    for start in range(0, array.shape[0], CHUNK_ROWS):
+        yield np.asarray(array[start : start + CHUNK_ROWS])
+
+
+def _read_npy(shard):
+    return _slices(np.load(shard.path, mmap_mode="r"))
+
+
+def _read_zarr(shard):
+    import zarr
+
+    return _slices(zarr.open_array(str(shard.path), mode="r"))
+
+
+def _read_parquet(shard):
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(shard.path)
+    columns = [name for name in file.schema_arrow.names if name != shard.labels]
+    for batch in file.iter_batches(CHUNK_ROWS, columns=columns):
+        yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
+
+
+_READERS = {".npy": _read_npy, ".zarr": _read_zarr, ".parquet": _read_parquet}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a shard needs to know about a block of queries to price its atoms.
+
+    Attributes
+    ----------
+    residuals : ndarray of shape (n_queries, n_features)
+        Residual of each query, weighted as in the quadratic: the pull of an atom x outside the code is x·residual.
+    levels : ndarray of shape (n_queries,)
+        Only pulls above this level are returned; −∞ asks for the hardest pulls in any case.
+    known : list of ndarray
+        Rows of this shard that each query already holds.
+    """
+
+    residuals: np.ndarray
+    levels: np.ndarray
+    known: list
+
+
+@dataclass
+class Answer:
+    """A shard's answer for one query: its hardest pulls above the level, largest first.
+
+    ``surplus`` is Σ (pull − level)² over all atoms above the level, infinite if some were left out.
+    """
+
+    rows: np.ndarray
+    pulls: np.ndarray
+    vectors: np.ndarray
+    labels: np.ndarray = field(default_factory=lambda: np.empty(0))
+    surplus: float = 0.0
+
+    @property
+    def hardest(self):
+        """The hardest pull among atoms that the query does not hold; −∞ if none is above the level."""
+        return self.pulls[0] if len(self.pulls) else -np.inf
+
+    def take(self, rows, pulls, vectors, level, most):
+        """Add more atoms above the level, and keep the ``most`` hardest pulls."""
+        above = pulls > level
+        pulls = np.concatenate([self.pulls, pulls[above]])
+        order = np.argsort(-pulls, kind="stable")[:most]
+        self.surplus += np.inf if len(pulls) > len(order) else ((pulls[len(self.pulls) :] - level) ** 2).sum()
+        self.rows = np.concatenate([self.rows, rows[above]])[order]
+        self.vectors = np.concatenate([self.vectors, vectors[above]])[order]
+        self.pulls = pulls[order]
+
+
+def price(shard, longest, question, most=32):
+    """The hardest pulls of a shard's atoms, one `Answer` per query.
+
+    Products are computed in the precision of the file. Pulls within rounding error of a level are recomputed in double
+    precision, so if a shard returns no atom, it has none above the level, even in single precision.
+    """
+    residuals, floor = question.residuals, question.levels.copy()
+    n_queries, n_features = residuals.shape
+    nothing = np.empty((0, n_features), np.float32)
+    answers = [Answer(np.empty(0, np.int64), np.empty(0), nothing) for _ in range(n_queries)]
+    query_of, row_of = _flatten(question.known)
+    for start, atoms in shard.chunks():
+        # |fl(x·r) − x·r| ≤ (d + 2)·ε·‖x‖‖r‖, counting r's own rounding.
+        error = (n_features + 2) * np.finfo(atoms.dtype).eps * longest * np.linalg.norm(residuals, axis=1)
+        pulls = residuals.astype(atoms.dtype) @ atoms.T
+        here = slice(*np.searchsorted(row_of, [start, start + len(atoms)]))
+        pulls[query_of[here], row_of[here] - start] = -np.inf
+        _raise_floor(floor, pulls, error, most)
+        for q in np.flatnonzero((pulls > (floor - error)[:, None]).any(axis=1)):
+            near = np.flatnonzero(pulls[q] > floor[q] - error[q])
+            vectors = atoms[near]
+            pull = vectors.astype(np.float64) @ residuals[q]
+            answers[q].take(near + start, pull, vectors, question.levels[q], most)
+            if floor[q] > question.levels[q]:
+                answers[q].surplus = np.inf
+            if len(answers[q].pulls) == most:
+                floor[q] = max(floor[q], answers[q].pulls[-1])
+    labels = shard.read_labels()
+    for answer in answers:
+        answer.labels = labels[answer.rows]
+    return answers
+
+
+def _raise_floor(floor, pulls, error, most):
+    """If more atoms than can be kept lie above a query's floor, raise the floor to the smallest pull kept."""
+    crowded = np.flatnonzero((pulls > floor[:, None]).sum(axis=1) > most)
+    if len(crowded):
+        least = np.partition(pulls[crowded], -most, axis=1)[:, -most]
+        floor[crowded] = np.maximum(floor[crowded], least - error[crowded])
+
+
+def _flatten(known):
+    """Pairs (query, row), sorted by row."""
+    query = np.repeat(np.arange(len(known)), [len(rows) for rows in known])
+    row = np.concatenate([*known, np.empty(0, np.int64)])
+    order = np.argsort(row, kind="stable")
+    return query[order], row[order]
+
+
+class Candidates:
+    """One query with the atoms that shards have sent, and the optimum over them.
+
+    Parameters
+    ----------
+    query : ndarray of shape (n_features,)
+        The query, in double precision.
+    classes : ndarray
+        All classes of the sharded dictionary.
+    quadratic : Quadratic
+        Without class blocks.
+    constraint : Set
+        The simplex, or with a ridge the non-negative set.
+    tol : float
+        Relative gap to reach over all atoms.
+    """
+
+    def __init__(self, query, classes, quadratic, constraint, tol):
+        self.query, self.classes, self.quadratic, self.constraint, self.tol = query, classes, quadratic, constraint, tol
+        self.shard, self.row, self.labels = np.empty(0, np.int64), np.empty(0, np.int64), classes[:0]
+        self.vectors, self.weights = np.empty((0, len(query)), np.float32), np.empty(0)
+        self.residual, self.level = quadratic.target * query, -np.inf
+        self.gap, self.rounds, self.stuck = np.inf, 0, False
+
+    @property
+    def certified(self):
+        """Whether no atom of any shard can lower the objective by more than the tolerance."""
+        return self.gap <= self.tol
+
+    def hear(self, answers):
+        """Judge the current code by one answer per shard; if it is not optimal, solve again over more atoms."""
+        if self.rounds:
+            self.gap = self._bound(answers) / self._scale
+        self.rounds += 1
+        if not self.certified:
+            self.stuck = not any(len(answer.rows) for answer in answers)
+            if not self.stuck:
+                self._admit(answers)
+                self._solve()
+
+    def _admit(self, answers):
+        shards = [np.full(len(answer.rows), number) for number, answer in enumerate(answers)]
+        self.shard = np.concatenate([self.shard, *shards])
+        self.row = np.concatenate([self.row, *(answer.rows for answer in answers)])
+        self.vectors = np.concatenate([self.vectors, *(answer.vectors for answer in answers)])
+        self.labels = np.concatenate([self.labels, *(answer.labels.astype(self.classes.dtype) for answer in answers)])
+
+    def _solve(self):
+        query, ridge = self.query[None], self.quadratic.ridge
+        # Always in double precision: the certificate is, and these problems are small.
+        problem = Problem(_dictionary(self, slice(None)), self.quadratic, self.constraint)
+        # Solving to a hundredth of the tolerance leaves the rest of it for the atoms outside.
+        solution = HostWorkingSet(0.01 * self.tol).prepare(problem).solve(query)
+        code, dense = solution.sorted_codes, solution.sorted_codes.toarray()[0]
+        pull = self.quadratic.pull(problem.dictionary, query, code)[0]
+        self.weights = dense[problem.dictionary.position]
+        self.residual = self.quadratic.target * self.query - self.quadratic.gram * (dense @ problem.dictionary.atoms)
+        self.objective, self._scale = solution.objective[0], problem.scale(query, code)[0] or 1.0
+        if self.constraint.sums_to_one:
+            self.level, self._hardest = float(dense @ pull), float(pull.max())
+        else:
+            step = np.maximum(pull / ridge, -dense)
+            self.level, self._inside = 0.0, float((2.0 * pull * step - ridge * step**2).sum())
+
+    def _bound(self, answers):
+        """The bounds of `ancr.sets` on f(c) − f*, with the shards' answers for the atoms outside.
+
+        Simplex: 2(max p − pᵀc). Orthant, by strong convexity: Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), which
+        is p_j²/λ for an atom outside with a positive pull and zero for the others.
+        """
+        if self.constraint.sums_to_one:
+            return max(2.0 * (max(self._hardest, *(answer.hardest for answer in answers)) - self.level), 0.0)
+        return self._inside + sum(answer.surplus for answer in answers) / self.quadratic.ridge
+
+    def per_class(self, rule):
+        """Values of a rule, one per class. Atoms with zero weight do not affect them."""
+        used = np.flatnonzero(self.weights)
+        used = used if len(used) else np.arange(1)  # a code of zeros still has residuals
+        dictionary = _dictionary(self, used)
+        weights = self.weights[used][dictionary.order]
+        return rule(dictionary, self.query[None], sparse.csr_array(weights[None]))[0]
+
+
+def _dictionary(candidates, chosen):
+    return Dictionary.build(
+        candidates.vectors[chosen].astype(np.float64),
+        candidates.labels[chosen],
+        normalize=False,
+        classes=candidates.classes,
+    )

@@ -1,0 +1,64 @@
+"""Products between atoms: computed from scratch, or extended from those of a smaller dictionary."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ancr.backends.arrays import in_double, is_foreign
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a dictionary takes over from a smaller one.
+
+    Attributes
+    ----------
+    held : dict of str to ndarray
+        Matrices of the smaller dictionary under their names there and, with a spread, the mean it is taken about.
+    old, new : ndarray of int
+        Positions in the larger dictionary: of the smaller one's atoms, in their order there, and of the new atoms.
+    """
+
+    held: dict
+    old: np.ndarray
+    new: np.ndarray
+
+    def extend_gram(self, atoms):
+        """The larger Gram matrix: the old entries moved to their places, products computed only for the new rows."""
+        gram, new = np.empty((len(atoms), len(atoms)), atoms.dtype), atoms[self.new]
+        gram[np.ix_(self.old, self.old)] = self.held["gram"]
+        gram[np.ix_(self.new, self.new)] = gram_of(new)
+        between = new @ atoms[self.old].T
+        gram[np.ix_(self.new, self.old)] = between
+        gram[np.ix_(self.old, self.new)] = between.T
+        return gram
+
+    def extend_scatter(self, atoms):
+        """The scatter of the old atoms plus that of the new ones."""
+        return self.held["scatter"] + scatter_of(atoms[self.new])
+
+    def extend_spread(self, atoms):
+        """Scatters about two means, combined without cancellation (Chan, Golub and LeVeque, 1983)."""
+        new = atoms[self.new].astype(np.float64, copy=False)
+        mean, weight = new.mean(axis=0), len(self.old) * len(new) / len(atoms)
+        apart = mean - self.held["mean"]
+        return self.held["spread"] + scatter_of(new - mean) + weight * np.outer(apart, apart)
+
+
+def gram_of(atoms):
+    """XᵀX of atoms as rows."""
+    if is_foreign(atoms):
+        return atoms @ atoms.T
+    gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
+    # In blocks of rows, half of them by symmetry: a single call for 16,000 atoms crashes some builds of BLAS.
+    for start in range(0, len(atoms), 2048):
+        rows, before = slice(start, start + 2048), slice(0, start)
+        np.matmul(atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+        gram[before, rows] = gram[rows, before].T
+    return gram
+
+
+def scatter_of(rows):
+    """XXᵀ of atoms as rows, in double precision."""
+    rows = in_double(rows)
+    return rows.T @ rows

@@ -1,0 +1,1 @@
+"""Settings chosen on the training set, calibrated probabilities and the reject option."""

@@ -1,0 +1,146 @@
+"""How far an answer can be trusted, learned from held-out training samples."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+
+def fit_temperature(decisions, labels, start=None):
+    """The T > 0 for which softmax(decisions / T) is most likely, and the log loss of each sample.
+
+    The loss is convex in 1/T, and Newton's iteration needs only means and variances of the decisions.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Decision values.
+    labels : ndarray of shape (n_samples,)
+        Index of the right class.
+    start : float or None
+        A temperature to start from.
+
+    Returns
+    -------
+    temperature : float
+    losses : ndarray of shape (n_samples,)
+    """
+    values = decisions - decisions.max(axis=1, keepdims=True)
+    picked = values[np.arange(len(labels)), labels]
+    spread = -values.mean() or 1.0
+    lowest, highest = 1e-3 / spread, 1e4 / spread
+    inverse = float(np.clip(1.0 / (start or spread), lowest, highest))
+    for _ in range(30):
+        shares = softmax(inverse * values, axis=1)
+        means = np.einsum("ij,ij->i", shares, values)
+        slope = np.mean(means - picked)
+        curvature = np.mean(np.einsum("ij,ij,ij->i", shares, values, values) - means**2)
+        # Far from the optimum Newton overshoots: change by at most a factor of four per step.
+        step = inverse - slope / max(curvature, 1e-300)
+        new = float(np.clip(step, max(lowest, inverse / 4), min(highest, inverse * 4)))
+        if abs(new - inverse) <= 1e-3 * inverse:
+            break
+        inverse = new
+    losses = -log_softmax(inverse * values, axis=1)[np.arange(len(labels)), labels]
+    return 1.0 / inverse, losses
+
+
+def concentration(dictionary, codes):
+    """Sparsity concentration index of each code: 1 if one class has all the weight, 0 if all classes have the same.
+
+    SCI = (K·max_i ‖c_i‖₁/‖c‖₁ − 1) / (K − 1)
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        Gives the classes of the atoms.
+    codes : ndarray or CSR array of shape (n_queries, n_atoms)
+        Columns sorted by class.
+    """
+    n_classes = dictionary.n_classes
+    weights = dictionary.class_sums(abs(codes))
+    total = weights.sum(axis=1)
+    share = weights.max(axis=1) / np.where(total > 0, total, 1.0)
+    return (n_classes * np.where(total > 0, share, 1.0 / n_classes) - 1.0) / (n_classes - 1)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Temperature, and the probability that the chosen class is right as a function of margin and concentration.
+
+    Attributes
+    ----------
+    temperature : float
+        Divides decision values in a softmax.
+    weights : ndarray of shape (3,)
+        Intercept and the weights of the margin (largest minus second-largest decision value, over the temperature) and
+        of the concentration, in the log-odds of being right.
+    threshold : float
+        Lowest confidence at which the share of right answers among accepted samples was ``precision``.
+    precision, coverage : float
+        The requested share of right answers, and the share of samples accepted.
+    """
+
+    temperature: float
+    weights: np.ndarray
+    threshold: float
+    precision: float
+    coverage: float
+
+    @classmethod
+    def learn(cls, decisions, concentrations, labels, temperature, precision):
+        """Learn from held-out samples."""
+        right = decisions.argmax(axis=1) == labels
+        features = np.column_stack([_margins(decisions, temperature), concentrations])
+        if right.all() or not right.any():  # nothing to learn: the margin alone ranks the answers
+            weights = np.array([0.0, 1.0, 0.0])
+        else:
+            model = LogisticRegression(C=10.0).fit(features, right)
+            weights = np.concatenate([model.intercept_, model.coef_[0]])
+        confidence = expit(weights[0] + features @ weights[1:])
+        threshold, coverage = least_threshold(confidence, right, precision)
+        return cls(temperature, weights, threshold, precision, coverage)
+
+    def confidence(self, decisions, concentrations):
+        """Probability that the class with the largest decision value is right."""
+        margins = _margins(decisions, self.temperature)
+        return expit(self.weights[0] + self.weights[1] * margins + self.weights[2] * concentrations)
+
+
+def _margins(decisions, temperature):
+    """Gap between the two largest decision values over the temperature: their log-odds, capped where certain anyway."""
+    top = np.partition(decisions, -2, axis=1)[:, -2:]
+    return np.minimum((top[:, 1] - top[:, 0]) / temperature, 30.0)
+
+
+def least_threshold(confidence, right, precision):
+    """The lowest confidence above which the share of right answers is at least ``precision``, and the share above it.
+
+    Infinity and 0 where no threshold gives that precision.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    so_far = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    ends = np.append(np.diff(confidence[order]) != 0, True)  # equal confidences are accepted or rejected together
+    good = np.flatnonzero((so_far >= precision) & ends)
+    if not len(good):
+        return np.inf, 0.0
+    return float(confidence[order[good[-1]]]), (good[-1] + 1) / len(order)
+
+
+def calibration_error(probabilities, right, bins=15):
+    """Expected calibration error: the difference between confidence and accuracy, averaged over bins of confidence.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples,)
+        Confidence in the chosen class.
+    right : ndarray of bool of shape (n_samples,)
+        Whether it was right.
+    bins : int
+        Bins of equal width.
+    """
+    number = np.minimum((probabilities * bins).astype(int), bins - 1)
+    counts = np.bincount(number, minlength=bins)
+    apart = np.abs(np.bincount(number, probabilities - right, minlength=bins))
+    return float(apart.sum() / counts.sum())

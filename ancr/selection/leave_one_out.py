@@ -1,0 +1,164 @@
+r"""Each atom coded over all the others, without a refit.
+
+For a set with inequalities the exact solver is told not to use the query's own atom. A free code follows from one
+inverse P = H⁻¹ for all atoms: removing row and column i of H turns P into P − P_i P_iᵀ/P_ii, so that for a ridge
+problem c = −P_i/P_ii. So does an affine code, with P the inverse on Σc = 0. These inverses are in double precision.
+
+A relaxed problem whitens with all atoms, including x_i. Without x_i, (XXᵀ + μI)⁻¹ changes by a rank-one term, and
+with g the row of the whitened Gram matrix and h = g_i,
+
+    H ← H + ggᵀ/(1 − h),    b ← b/(1 − h).
+
+Since b is a multiple of g, this is a rank-one update H + τ·bbᵀ, which the kernel supports.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ancr.backends.arrays import blas_threads_for, map_rows
+from ancr.backends.psd import psd_inverse
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.quadratics import relaxed
+from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.relaxed import Relaxed, from_last_pricing, shift
+from ancr.solvers.whitening import Spectrum
+from ancr.solvers.working_set.host import HostWorkingSet, Run
+
+# Atoms per block: more than for queries, since no matrix product has to stay in cache.
+BLOCK_ROWS = 1024
+
+Block = Callable[[slice], tuple[Any, Any]]
+
+
+class LeaveOneOut:
+    """Codes of each atom of a dictionary over all the others, for any number of problems.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        The atoms. Their Gram matrix must fit in memory.
+    tol : float
+        Relative gap of the codes on a set with inequalities.
+    """
+
+    def __init__(self, dictionary: Dictionary, tol: float = 1e-8) -> None:
+        self.dictionary, self._tol = dictionary, tol
+        self._known: dict[Any, sparse.csr_array] = {}
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        return Spectrum(self.dictionary)
+
+    @staticmethod
+    def accepts(problem: Problem) -> bool:
+        """Whether the atoms of a problem can be coded; without inequalities this needs a ridge."""
+        flat = not (problem.constraint.has_inequalities or problem.has_l1_term)
+        if flat and not problem.quadratic.ridge:
+            return False
+        return any(solver.refusal(problem) is None for solver in (ClosedForm(), HostWorkingSet(), Relaxed()))
+
+    def map(self, problem: Problem, then: Callable[[slice, Any, Any], Any]) -> list[Any]:
+        """Results of ``then(rows, c, z)`` on blocks of atoms, with c the codes and z those in the set.
+
+        Without a relaxation both are the same. Rows and columns are in the dictionary's order.
+        """
+        free = not (problem.constraint.has_inequalities or problem.has_l1_term)
+        n, d = self.dictionary.n_atoms, self.dictionary.n_features
+        with blas_threads_for(2 * n * n * d):
+            block = (self._free if free else self._constrained)(problem)
+
+        def work(rows: slice) -> tuple[Any, Any]:
+            c, z = block(rows)
+            return then(rows, c, z), None if free else z
+
+        # c, z, b and what they are made from: about five rows of n numbers per atom.
+        results = map_rows(work, self.dictionary.atoms, 40 * n, BLOCK_ROWS)
+        if not free:
+            codes = sparse.vstack([z for _, z in results], format="csr")
+            self._known[problem.constraint] = self._known[problem.constraint, problem.relaxation] = codes
+            if unmet := sum(self._unmet):
+                text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
+                warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return [result for result, _ in results]
+
+    def _free(self, problem: Problem) -> Block:
+        quadratic = problem.quadratic
+        # The ridge would be lost in the rounding of a single-precision Gram matrix.
+        dictionary = self.dictionary.in_double
+        inverse = psd_inverse(quadratic.matrix(dictionary), quadratic.ridge)
+        if problem.constraint.sums_to_one:
+            sums = inverse.sum(axis=1)
+            plane = inverse - np.outer(sums, sums) / sums.sum()
+        else:
+            sums, plane = np.zeros(len(inverse)), inverse
+        linear = quadratic.target * dictionary.gram if quadratic.blocks else None
+
+        def block(rows: slice) -> tuple[Any, Any]:
+            own = np.arange(rows.start, rows.stop)
+            pick = np.arange(len(own))
+            if linear is None:  # scaled so that the own entry is −1, row i represents x_i by the others
+                codes = -plane[rows] / plane[own, own][:, None]
+            else:
+                pulled = linear[rows].copy()
+                pulled[pick, own] = 0.0
+                codes = pulled @ plane + sums / (sums.sum() or 1.0)
+                # Entry i is brought to zero; on Σc = 1 the sum stays the same.
+                codes -= (codes[pick, own] / plane[own, own])[:, None] * plane[rows]
+            codes[pick, own] = 0.0
+            codes = codes.astype(self.dictionary.dtype, copy=False)
+            return codes, codes
+
+        return block
+
+    def _constrained(self, problem: Problem) -> Block:
+        """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
+        if problem.relaxation is None:
+            inner, leverage = problem, np.zeros(problem.dictionary.n_atoms)
+        else:
+            quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
+            inner = Problem(self._spectrum.at(shift(problem)).dictionary, quadratic, problem.constraint)
+            # 1 − h is small for an isolated atom: h must not come from a product in single precision.
+            leverage = self._spectrum.leverage(shift(problem))
+        solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
+        gram = solver.source.gram
+        self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
+        constraint = problem.constraint
+        known = self._known.get((constraint, problem.relaxation), self._known.get(constraint))
+
+        def block(rows: slice) -> tuple[Any, Any]:
+            run = _leaving_out(solver, gram, leverage, rows)
+            if known is not None:
+                run.begin_with(known[rows])
+            run.to_the_end()
+            self._unmet.append(int(np.count_nonzero(~run.finished())))
+            z = run.codes()
+            return (z if problem.relaxation is None else _without_own(run, z)), z
+
+        return block
+
+
+def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray, rows: slice) -> Run:
+    """A run with the atoms ``rows`` as queries, each coded without itself."""
+    own = np.arange(rows.start, rows.stop)
+    target, left = solver.problem.quadratic.target, 1.0 - leverage[rows]
+    linear = gram[rows] * (target / left).astype(gram.dtype)[:, None]
+    linear[np.arange(len(own)), own] = 0.0
+    run = Run(solver, solver.problem.dictionary.atoms[rows], linear)
+    run.banned, run.squares = own, run.squares / left
+    run.rank_one = np.where(leverage[rows] > 0.0, left / target**2, 0.0)
+    return run
+
+
+def _without_own(run: Run, z: sparse.csr_array) -> np.ndarray:
+    codes = from_last_pricing(run, z)
+    codes[np.arange(len(codes)), run.banned] = 0.0
+    return codes.astype(run.problem.dictionary.dtype, copy=False)

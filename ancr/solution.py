@@ -1,0 +1,112 @@
+"""Solutions: codes that can be certified against their problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ancr.backends.arrays import Array, concat, in_double, map_rows
+from ancr.certificate import Certificate
+from ancr.problem import Problem
+from ancr.tolerances import Tolerances
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Codes of a batch of queries, with what is needed to judge them. All arrays belong to the atoms' library.
+
+    Attributes
+    ----------
+    sorted_codes : array or CSR array of shape (n_queries, n_atoms)
+        One code per row, columns in the dictionary's order; `codes` has them in the order given.
+    n_iter : array of shape (n_queries,)
+        Iterations spent on each query.
+    converged : array of bool of shape (n_queries,)
+        Whether the solver's stopping test was met; for the exact solver, whether no atom can improve the code. False
+        for ADMM with a fixed number of iterations, which makes no test.
+    problem : Problem
+        The problem that was solved.
+    queries : array of shape (n_queries, n_features)
+        The queries that were coded.
+    history : array of shape (n_iterations, n_queries) or None
+        Objective after each iteration, if requested. A query that stopped keeps its last value.
+    """
+
+    sorted_codes: Any
+    n_iter: Array
+    converged: Array
+    problem: Problem
+    queries: Array
+    history: Array | None = None
+
+    @cached_property
+    def codes(self) -> Any:
+        """One code per row, columns in the order of the atoms given; sparse NumPy codes are CSR."""
+        return self.problem.dictionary.in_given_order(self.sorted_codes)
+
+    @property
+    def sorted_members(self) -> Any:
+        """The nearest points of the set; without a relaxation, the codes themselves."""
+        return self.sorted_codes
+
+    def _by_block(self, function: Callable[[Array, Any], Array]) -> Array:
+        row_bytes = 3 * self.problem.dictionary.n_atoms * 8
+        parts = map_rows(
+            lambda block: function(self.queries[block, :], self.sorted_codes[block, :]), self.queries, row_bytes
+        )
+        return concat(parts)
+
+    @cached_property
+    def objective(self) -> Array:
+        """The objective at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
+        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
+        return self._by_block(lambda queries, codes: quadratic.objective(dictionary, queries, codes))
+
+    @cached_property
+    def violation(self) -> Array:
+        """How far each code lies outside its set, in the largest violated constraint."""
+        return self.problem.constraint.violation(in_double(self.sorted_codes))
+
+    @cached_property
+    def gap(self) -> Array:
+        """Upper bound on f(c) − f*, relative to the scale of the problem's terms; see ``docs/exact.md``.
+
+        Computed from the problem in double precision, independently of the solver. It bounds the suboptimality of a
+        code that lies in its set; `violation` says whether it does.
+        """
+        return self._by_block(Certificate(self.problem))
+
+    def verify(self, tol: float | None = None, feasibility: float | None = None) -> Array:
+        """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``.
+
+        By default 1e-12 and 1e-8, in float32 1e-5 and 1e-6.
+        """
+        default = Tolerances.of(self.problem.dictionary)
+        tol = default.gap if tol is None else tol
+        feasibility = default.feasibility if feasibility is None else feasibility
+        return (self.violation <= feasibility) & (self.gap <= tol)
+
+    def with_history(self) -> Solution:
+        """The same solution with its objective as the history, for a solver that records no iterations."""
+        return replace(self, history=self.objective[None, :])
+
+    @classmethod
+    def join(cls, parts: Sequence[Solution]) -> Solution:
+        """The solutions of consecutive blocks of queries as one."""
+        return parts[0] if len(parts) == 1 else cls(**cls._joined(parts))
+
+    @classmethod
+    def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
+        rows = ("sorted_codes", "n_iter", "converged", "queries")
+        joined = {name: concat([getattr(part, name) for part in parts]) for name in rows}
+        histories = [part.history for part in parts if part.history is not None]
+        return {**joined, "problem": parts[0].problem, "history": _side_by_side(histories) if histories else None}
+
+
+def _side_by_side(histories: Sequence[Array]) -> Array:
+    """Histories as columns; a block that took fewer iterations keeps its last values."""
+    longest = max(history.shape[0] for history in histories)
+    padded = [concat([history, *[history[-1:, :]] * (longest - history.shape[0])]) for history in histories]
+    return concat([history.T for history in padded]).T

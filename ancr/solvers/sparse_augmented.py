@@ -1,0 +1,53 @@
+"""Sparse augmentation of a ridge code, for SA-CRC."""
+
+from __future__ import annotations
+
+from ancr.backends.arrays import Array
+from ancr.problem import Problem
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
+from ancr.solvers.closed_form import ClosedForm
+
+
+class SparseAugmented(Solver):
+    """The ridge code plus the code of orthogonal matching pursuit.
+
+    OMP picks the atom that the residual correlates with most, refits all picked atoms by least squares, and goes on
+    until it has ``n_nonzero``. All queries of a block share the Gram matrix: each pick reads one row of it.
+
+    Parameters
+    ----------
+    n_nonzero : int
+        Atoms that OMP picks, the k of SA-CRC.
+    """
+
+    name = "sparse_augmented"
+    options = ("n_nonzero",)
+    on_coordinates = True
+
+    def __init__(self, n_nonzero: int = 50) -> None:
+        self.n_nonzero = n_nonzero
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It extends a closed form."""
+        if problem.dictionary.is_foreign:
+            return "it runs on NumPy arrays only"
+        return ClosedForm().refusal(problem)
+
+    def set_up(self) -> None:
+        """Prepare the ridge code, and the Gram matrix."""
+        dictionary = self.problem.dictionary
+        self.n_nonzero = min(self.n_nonzero, dictionary.n_atoms, dictionary.n_features)
+        self._ridge = ClosedForm().prepare(self.problem)
+        self._gram = dictionary.gram
+        # Below this share of an atom's squared norm, what is left of it is only rounding.
+        self._rounding = 1e-5 if dictionary.is_single else 1e-10
+
+    def solve(self, queries: Array, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        from ancr.solvers.kernels import add_matching_pursuit
+
+        solution = self._ridge.solve(queries)
+        linear = self.problem.dictionary.cross(queries)
+        add_matching_pursuit(self._gram, linear, self.n_nonzero, self._rounding, solution.sorted_codes)
+        return solution.with_history() if history else solution

@@ -1,0 +1,496 @@
+r"""The optimum on the orthant and on the simplex for all queries in lock-step, on the device of the atoms.
+
+The working-set method of `ancr.solvers.working_set.host`, in a form that suits an accelerator: each query has a
+working set W of the same padded size m, and a round is the same few operations for all unfinished queries.
+
+1. *Pricing*: the pull p = b − Hc of all atoms, by matrix products through the features. If all atoms in
+   use pull equally hard and no other atom pulls harder, the query is at its optimum and leaves the batch, certified.
+2. The atoms that pull hardest join its working set.
+3. *Exchange*: the minimiser t on W, as an increment on the current code,
+
+       H_AA (t − c)_A = p_A + H_AD c_D + ν1,      Σt = 1 on the simplex, ν = 0 on the orthant,
+
+   with A the part of W still allowed and D the part dropped; entries that turn negative are dropped, all at once, until
+   none does. Increments make every round a step of iterative refinement: t is as accurate as p.
+
+A round that does not lower the objective is replaced by the textbook active-set step. Queries that stall even then are
+handed to `HostWorkingSet`. Queries that outgrow m wait for the next capacity, twice as large.
+
+The small systems are always in double precision. Pricing first runs in the precision of the atoms; the last rounds,
+which yield the certificate, run in double precision, so they are exact even if a library computes single-precision
+products in TF32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from ancr.backends.arrays import (
+    Array,
+    concat,
+    device,
+    in_double,
+    like,
+    map_rows,
+    namespace,
+    row_dots,
+    row_squares,
+    to_numpy,
+)
+from ancr.backends.small_systems import solve_kept
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
+from ancr.solvers.working_set.gathering import gather, largest, put
+from ancr.solvers.working_set.host import HostWorkingSet, refuses
+from ancr.solvers.working_set.tolerances import DEPENDENT, LEAST_SPAN, ROUNDINGS, SHARE_OF_GAP, kappa_of, not_certified
+from ancr.tolerances import Tolerances
+
+# H above this many bytes is not kept: blocks of it are then computed from the atoms.
+MATRIX_BUDGET = 2**33
+# Sizes of working sets, a third of each for atoms that join in a round. Queries that outgrow the last go to the host.
+CAPACITIES = (96, 192, 384, 768, 1536, 3072)
+# Maximum number of rounds at one capacity and precision; a query that needs more has stalled.
+MAX_ROUNDS = 60
+# An atom joins if its excess is at least this share of the largest.
+SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Unfinished queries: working sets with their codes, atoms in use first.
+
+    Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``support`` beyond the atoms in use is padding.
+    """
+
+    capacity: int
+    rows: np.ndarray
+    count: np.ndarray
+    rounds: np.ndarray
+    queries: Array
+    support: Array
+    code: Array
+
+    @property
+    def size(self) -> int:
+        """Number of queries."""
+        return len(self.rows)
+
+    def take(self, which: np.ndarray) -> _Batch:
+        """Some of the queries."""
+        if len(which) == self.size:
+            return self
+        xp, there = namespace(self.code), like(which, self.code)
+        moved = (xp.take(array, there, axis=0) for array in (self.queries, self.support, self.code))
+        return _Batch(self.capacity, self.rows[which], self.count[which], self.rounds[which], *moved)
+
+    def resized(self, width: int) -> _Batch:
+        """Working sets of another size, which the atoms in use must fit into."""
+        xp, missing = namespace(self.code), width - self.code.shape[1]
+        if missing <= 0:
+            return replace(self, support=self.support[:, :width], code=self.code[:, :width])
+        support, code = (
+            xp.concat([array, xp.zeros((self.size, missing), dtype=array.dtype, device=device(array))], axis=1)
+            for array in (self.support, self.code)
+        )
+        return replace(self, support=support, code=code)
+
+    def with_code(self, code: Array) -> _Batch:
+        """The same working sets with new codes, packed so that the atoms in use come first."""
+        xp = namespace(code)
+        used = xp.astype(code > 0.0, xp.int64)
+        order = xp.argsort(used, axis=1, descending=True)
+        count = to_numpy(xp.sum(used, axis=1))
+        return replace(
+            self, support=gather(self.support, order), code=gather(code, order), count=count, rounds=self.rounds + 1
+        )
+
+
+def _join(batches: list[_Batch]) -> _Batch:
+    """Join batches into one, as wide as the widest."""
+    widest = max(batch.code.shape[1] for batch in batches)
+    batches = [batch.resized(widest) for batch in batches]
+    host = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("rows", "count", "rounds"))
+    there = (concat([getattr(batch, name) for batch in batches]) for name in ("queries", "support", "code"))
+    return _Batch(batches[0].capacity, *host, *there)
+
+
+@dataclass(frozen=True)
+class _Prices:
+    """The result of pricing, for each query: pulls, the limit they may reach, the excess, and the allowed excess."""
+
+    pull: Array
+    limit: Array
+    excess: Array
+    allowance: Array
+
+    def take(self, which: Array) -> _Prices:
+        xp = namespace(self.pull)
+        return _Prices(*(xp.take(a, which, axis=0) for a in (self.pull, self.limit, self.excess, self.allowance)))
+
+
+class DeviceWorkingSet(Solver):
+    """Lock-step working sets for the non-negative and simplex sets, on arrays of any library.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
+    matrix_budget : int
+        Bytes that H, in double precision, may take.
+
+    Attributes
+    ----------
+    rounds : int
+        Pricing rounds, over all calls of `solve`.
+    handed_over : int
+        Queries that had to be solved on the host, over all calls of `solve`.
+    """
+
+    name = "exact"
+    options = ("tol",)
+    on_coordinates = True
+
+    def __init__(self, tol: float | None = None, matrix_budget: int = MATRIX_BUDGET) -> None:
+        self.tol: Any = tol
+        self.matrix_budget = matrix_budget
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It supports arrays other than NumPy's and plain sets with inequalities, without an ℓ1 term."""
+        if not problem.dictionary.is_foreign:
+            return "it is for arrays of libraries other than NumPy"
+        return "it has no ℓ1 term" if problem.has_l1_term else refuses(problem)
+
+    def set_up(self) -> None:
+        """Compute H and the lengths of the atoms in double precision."""
+        problem = self.problem
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
+        self.rounds = self.handed_over = 0
+        self.sums_to_one = problem.constraint.sums_to_one
+        self._double = dictionary.in_double
+        diagonal = to_numpy(quadratic.diagonal(dictionary))
+        self._longest = float(np.sqrt(diagonal.max()))
+        self._kappa = kappa_of(diagonal, self.sums_to_one)
+        keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget
+        self._matrix = quadratic.matrix(self._double, shift=-quadratic.ridge) if keeps_matrix else None
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """Report queries that could not be certified."""
+        return not_certified(unmet, total, self.tol)
+
+    def solve(self, queries: Array, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        finished: list[_Batch] = []
+        stalled: list[_Batch] = []
+        waiting = [self._begin(queries)]
+        for capacity in CAPACITIES:
+            outgrown: list[_Batch] = []
+            for batch in self._parts(waiting, capacity):
+                self._run(batch, finished, outgrown, stalled)
+            waiting = outgrown
+        answers = [self._answer(batch) for batch in finished]
+        if stalled or waiting:
+            answers.append(self._on_host(_join(stalled + waiting)))
+        solution = self._solution(queries, answers)
+        return solution.with_history() if history else solution
+
+    # --- batches
+
+    def _begin(self, queries: Array) -> _Batch:
+        """A batch with no atoms in use yet."""
+        xp, n = namespace(queries), queries.shape[0]
+        support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
+        return _Batch(CAPACITIES[0], np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), queries, support, code)
+
+    def _parts(self, batches: list[_Batch], capacity: int) -> Iterator[_Batch]:
+        """Batches whose blocks of H, including scratch space, stay within scikit-learn's ``working_memory``."""
+        if not batches:
+            return
+        whole = replace(_join(batches), capacity=capacity)
+        most = max(1, int(get_config()["working_memory"] * 2**20 // (4 * 8 * capacity**2)))
+        for part in np.array_split(np.arange(whole.size), -(-whole.size // most)):
+            yield whole.take(part)
+
+    def _run(self, batch: _Batch, finished: list[_Batch], outgrown: list[_Batch], stalled: list[_Batch]) -> None:
+        """Advance a batch until each of its queries is finished, needs more capacity, or stalls."""
+        searching = self.problem.dictionary.is_single
+        # Search in the precision of the atoms, then confirm in double precision.
+        for dictionary in (self.problem.dictionary, self._double) if searching else (self._double,):
+            ready: list[_Batch] = []
+            for _ in range(MAX_ROUNDS):
+                batch = self._round(dictionary, batch, ready, outgrown, stalled)
+                if not batch.size:
+                    break
+            else:
+                stalled.append(batch)
+            if not ready:
+                return
+            batch = _join(ready)
+        finished.append(batch)
+
+    def _round(
+        self,
+        dictionary: Dictionary,
+        batch: _Batch,
+        ready: list[_Batch],
+        outgrown: list[_Batch],
+        stalled: list[_Batch],
+    ) -> _Batch:
+        """Price, release finished queries, admit and exchange for the rest; return the queries that go on."""
+        self.rounds += 1
+        prices = self._price(dictionary, batch)
+        done = to_numpy(prices.excess <= prices.allowance)
+        full = ~done & (batch.count > batch.capacity - batch.capacity // 3)
+        for mask, home in ((done, ready), (full, outgrown)):
+            if mask.any():
+                home.append(batch.take(np.flatnonzero(mask)))
+        goes_on = np.flatnonzero(~done & ~full)
+        if len(goes_on) < batch.size:
+            batch, prices = batch.take(goes_on), prices.take(like(goes_on, batch.code))
+        if not batch.size:
+            return batch
+        batch, allowed, pull = self._admit(batch, prices)
+        blocks = self._blocks(batch.support)
+        code, fell = self._exchange(blocks, batch, allowed, pull)
+        moved = to_numpy(fell)
+        if not moved.all():
+            stalled.append(batch.take(np.flatnonzero(~moved)))
+            batch = batch.take(np.flatnonzero(moved))
+            code = namespace(code).take(code, like(np.flatnonzero(moved), code), axis=0)
+        return batch.with_code(code)
+
+    # --- pricing
+
+    def _price(self, dictionary: Dictionary, batch: _Batch) -> _Prices:
+        """Price all atoms."""
+        xp, quadratic = dictionary.xp, self.problem.quadratic
+        queries = xp.astype(batch.queries, dictionary.dtype, copy=False)
+        used = batch.code > 0.0
+        started = bool(batch.count.any())
+        if not started:
+            pull = quadratic.linear(dictionary, queries)
+        elif quadratic.blocks:
+            pull = quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), ridge=False)
+        else:
+            aim = quadratic.target * queries - quadratic.gram * self._image(dictionary, batch)
+            pull = aim @ dictionary.atoms.T
+        own = xp.astype(gather(pull, batch.support), xp.float64) - quadratic.ridge * batch.code
+        if quadratic.ridge and started:
+            pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
+        limit = xp.sum(batch.code * own, axis=1) if self.sums_to_one else xp.zeros_like(batch.code[:, 0])
+        uneven = xp.max(xp.where(used, xp.abs(own - limit[:, None]), xp.zeros_like(own)), axis=1)
+        excess = xp.maximum(xp.astype(xp.max(pull, axis=1), xp.float64) - limit, uneven)
+        allowance = self._allowance(dictionary, batch)
+        if self.sums_to_one:  # where Σc = 1 does not hold yet, nothing is optimal
+            begun = xp.any(used, axis=1)
+            excess = xp.where(begun, excess, xp.full_like(excess, xp.inf))
+            limit = xp.where(begun, limit, xp.full_like(limit, -xp.inf))
+        return _Prices(pull, limit, excess, allowance)
+
+    def _image(self, dictionary: Dictionary, batch: _Batch) -> Array:
+        """Xc through the atoms in use, in the precision of the dictionary."""
+        xp, width = dictionary.xp, int(batch.count.max())
+        code = xp.astype(batch.code[:, :width], dictionary.dtype, copy=False)
+        row_bytes = 3 * width * dictionary.n_features * dictionary.itemsize
+
+        def part(block: slice) -> Array:
+            support = xp.reshape(batch.support[block, :width], (-1,))
+            atoms = xp.reshape(xp.take(dictionary.atoms, support, axis=0), (-1, width, dictionary.n_features))
+            return (code[block, None, :] @ atoms)[:, 0, :]
+
+        return concat(map_rows(part, code, row_bytes))
+
+    def _allowance(self, dictionary: Dictionary, batch: _Batch) -> Array:
+        """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding.
+
+        The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)².
+        """
+        xp = dictionary.xp
+        queries = in_double(batch.queries)
+        square = self.problem.quadratic.reach(self._double) * row_squares(queries)
+        lengths = xp.reshape(
+            xp.take(self.problem.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape)
+        )
+        span = row_dots(batch.code, lengths) + (LEAST_SPAN * self._longest if self.sums_to_one else 0.0)
+        total = xp.sum(batch.code, axis=1)
+        reachable = xp.sqrt(square) * self._longest
+        rounding = ROUNDINGS * (reachable + span * self._longest) + 4.0 * self._kappa
+        some = total > 0.0
+        wanted = xp.where(some, (square + span**2) / xp.where(some, total, xp.ones_like(total)), reachable)
+        return xp.maximum(SHARE_OF_GAP * self.tol * wanted, float(xp.finfo(dictionary.dtype).eps) * rounding)
+
+    # --- working sets
+
+    def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
+        """Admit the atoms that pull hardest; return the batch, the atoms allowed, and their pulls beyond the limit."""
+        xp, most = namespace(batch.code), min(batch.capacity // 3, self.problem.dictionary.n_atoms)
+        pull, newcomers = largest(prices.pull, most)
+        beyond = xp.astype(pull, xp.float64) - prices.limit[:, None]
+        joins = beyond > xp.clip(SHARE * xp.max(beyond, axis=1, keepdims=True), 0.0, None)
+        joins = joins | xp.isinf(prices.limit)[:, None]
+        old = batch.resized(int(batch.count.max()))
+        used = old.code > 0.0
+        known = xp.any((newcomers[:, :, None] == old.support[:, None, :]) & used[:, None, :], axis=2)
+        support = xp.concat([old.support, newcomers], axis=1)
+        own = xp.astype(gather(prices.pull, support), xp.float64)
+        limit = xp.where(xp.isinf(prices.limit), xp.zeros_like(prices.limit), prices.limit)
+        batch = replace(old.resized(support.shape[1]), support=support)
+        return batch, xp.concat([used, joins & ~known], axis=1), own - limit[:, None]
+
+    def _blocks(self, support: Array) -> Array:
+        """H + κ on each working set, in double precision."""
+        xp, quadratic, dictionary = namespace(support), self.problem.quadratic, self._double
+        size, capacity = support.shape
+        if self._matrix is not None:
+            pairs = support[:, :, None] * dictionary.n_atoms + support[:, None, :]
+            flat = xp.take(xp.reshape(self._matrix, (-1,)), xp.reshape(pairs, (-1,)))
+            blocks = xp.reshape(flat, (size, capacity, capacity))
+        else:
+            flat = xp.reshape(support, (-1,))
+            atoms = xp.reshape(xp.take(dictionary.atoms, flat, axis=0), (size, capacity, -1))
+            blocks, weight = atoms @ xp.matrix_transpose(atoms), quadratic.gram
+            if quadratic.blocks:
+                labels = xp.reshape(xp.take(like(dictionary.labels, support), flat), (size, capacity))
+                same = xp.astype(labels[:, :, None] == labels[:, None, :], blocks.dtype)
+                weight = quadratic.gram + quadratic.blocks * same
+            blocks = weight * blocks
+        identity = xp.eye(capacity, dtype=blocks.dtype, device=device(blocks))
+        return blocks + (self._kappa + quadratic.ridge * identity)
+
+    def _exchange(self, blocks: Array, batch: _Batch, allowed: Array, pull: Array) -> tuple[Array, Array]:
+        """Minimise on the working sets, dropping atoms that turn negative; return the codes and which improved."""
+        xp = namespace(blocks)
+        code, free = batch.code, allowed
+        todo, parts = np.arange(batch.size), []
+        now = (blocks, code, allowed, pull)
+        while len(todo):
+            target, left = self._minimise(*now)
+            settled = to_numpy(xp.all(left == now[2], axis=1))
+            parts.append((todo[settled], xp.take(target, like(np.flatnonzero(settled), code), axis=0)))
+            others = like(np.flatnonzero(~settled), code)
+            todo = todo[~settled]
+            now = tuple(xp.take(array, others, axis=0) for array in (now[0], now[1], left, now[3]))
+        target = _reorder(parts)
+        better = self._change(blocks, target - code, pull) < 0.0
+        better = better | like(batch.count == 0, code) if self.sums_to_one else better
+        worse = np.flatnonzero(~to_numpy(better))
+        if not len(worse):
+            return target, better
+        some = tuple(xp.take(array, like(worse, code), axis=0) for array in (blocks, code, free, pull))
+        stepped, fell = self._active_set_step(*some)
+        fine = np.flatnonzero(to_numpy(better))
+        target = _reorder([(fine, xp.take(target, like(fine, code), axis=0)), (worse, stepped)])
+        better = _reorder([(fine, xp.take(better, like(fine, code), axis=0)), (worse, fell)])
+        return target, better
+
+    def _minimise(self, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
+        """The minimiser on the allowed atoms, without sign constraints, and those on which it is positive."""
+        xp = namespace(blocks)
+        dropped = xp.where(allowed, xp.zeros_like(code), code)
+        right = pull + (blocks @ dropped[:, :, None])[:, :, 0]
+        solution, kept = solve_kept(blocks, allowed, xp.stack([right, xp.ones_like(right)], axis=2), DEPENDENT)
+        target = xp.where(kept, code + solution[:, :, 0], xp.zeros_like(code))
+        if self.sums_to_one:
+            ones = solution[:, :, 1]
+            total = xp.sum(ones, axis=1)
+            nu = (1.0 - xp.sum(target, axis=1)) / xp.where(total > 0.0, total, xp.ones_like(total))
+            target = target + nu[:, None] * ones
+        return target, kept & (target > 0.0)
+
+    def _change(self, blocks: Array, step: Array, pull: Array) -> Array:
+        """How much a step changes the objective: stepᵀH·step − 2pᵀstep."""
+        return row_dots((blocks @ step[:, :, None])[:, :, 0] - 2.0 * pull, step)
+
+    def _active_set_step(self, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
+        """Admit the one atom that pulls hardest and move to the minimiser, stopping at each bound on the way.
+
+        The textbook active-set step: the objective never rises.
+        """
+        xp = namespace(blocks)
+        fresh = allowed & (code <= 0.0)
+        hardest = xp.where(fresh, pull, xp.full_like(pull, -xp.inf))
+        first = fresh & (hardest >= xp.max(hardest, axis=1, keepdims=True))
+        allowed, now = (code > 0.0) | first, code
+        for _ in range(code.shape[1] + 1):
+            here = pull - (blocks @ (now - code)[:, :, None])[:, :, 0]
+            target, keeps = self._minimise(blocks, now, allowed, here)
+            blocked = allowed & ~keeps
+            share = xp.where(blocked, now / xp.where(now > target, now - target, xp.ones_like(now)), xp.ones_like(now))
+            step = xp.min(share, axis=1, keepdims=True)
+            now = now + step * xp.where(allowed, target - now, xp.zeros_like(now))
+            gone = blocked & (share <= step)
+            now = xp.where(gone, xp.zeros_like(now), xp.clip(now, 0.0, None))
+            allowed = allowed & ~gone
+            if not bool(xp.any(blocked)):
+                break
+        return now, self._change(blocks, now - code, pull) < 0.0
+
+    # --- answers
+
+    def _dense(self, batch: _Batch, dtype: object) -> Array:
+        """Codes over all atoms."""
+        xp, shape = namespace(batch.code), (batch.size, self.problem.dictionary.n_atoms)
+        empty = xp.zeros(shape, dtype=dtype, device=device(batch.code))
+        return put(empty, *_with_harmless_padding(batch.code > 0.0, batch.support, xp.astype(batch.code, dtype)))
+
+    def _answer(self, batch: _Batch) -> _Answer:
+        """Dense codes of certified queries; on the simplex, normalised to sum to one."""
+        xp, code = namespace(batch.code), batch.code
+        if self.sums_to_one:
+            code = code / xp.sum(code, axis=1, keepdims=True)
+        codes = self._dense(replace(batch, code=code), self.problem.dictionary.dtype)
+        return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool))
+
+    def _on_host(self, batch: _Batch) -> _Answer:
+        """Solve stalled queries by the sequential solver."""
+        self.handed_over += batch.size
+        solution = self._host.solve(to_numpy(batch.queries))
+        codes = like(solution.sorted_codes.toarray(), batch.queries)
+        return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged)
+
+    @cached_property
+    def _host(self) -> HostWorkingSet:
+        dictionary = self.problem.dictionary
+        atoms = np.ascontiguousarray(to_numpy(dictionary.atoms))
+        return HostWorkingSet(self.tol).prepare(replace(self.problem, dictionary=dictionary.with_atoms(atoms)))
+
+    def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:
+        back = np.argsort(np.concatenate([answer.rows for answer in answers]))
+        codes = _reorder([(answer.rows, answer.codes) for answer in answers])
+        n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
+        converged = np.concatenate([answer.converged for answer in answers])[back]
+        return Solution(codes, like(n_iter, queries), like(converged, queries), self.problem, queries)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Dense codes of some of the queries."""
+
+    rows: np.ndarray
+    codes: Array
+    n_iter: np.ndarray
+    converged: np.ndarray
+
+
+def _reorder(parts: list[tuple[np.ndarray, Array]]) -> Array:
+    """Rows of several parts, back in their original order."""
+    parts = [(rows, array) for rows, array in parts if len(rows)]
+    rows, joined = np.concatenate([rows for rows, _ in parts]), concat([array for _, array in parts])
+    if np.all(rows[1:] > rows[:-1]):
+        return joined
+    return namespace(joined).take(joined, like(np.argsort(rows), joined), axis=0)
+
+
+def _with_harmless_padding(used: Array, support: Array, values: Array) -> tuple[Array, Array]:
+    """Columns and entries to write; padding repeats the first entry."""
+    xp = namespace(values)
+    return xp.where(used, support, support[:, :1]), xp.where(used, values, values[:, :1])

@@ -1,0 +1,350 @@
+r"""The optimum on the orthant and on the simplex, by a working-set method that prices all atoms.
+
+For a query, min cᵀHc − 2bᵀc over c ≥ 0 (and Σc = 1):
+
+1. the support starts with the atoms of largest b;
+2. the problem on the support is solved exactly (Cholesky); atoms that turn negative are dropped until none does;
+3. *pricing*: b − Hc over all atoms. An atom outside the support that pulls harder than those in it joins; if there
+   is none, the optimum is found. Back to 2, keeping the rows of the factor before the first change.
+
+If a round fails to lower the objective, it is undone and replaced by a textbook active-set step with a ratio test, so
+the method is finite. ``docs/exact.md`` derives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ancr.backends.arrays import map_rows, read_only
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
+from ancr.solvers.working_set.tolerances import (
+    DEPENDENT,
+    LEAST_SPAN,
+    ROUNDINGS,
+    SHARE_OF_GAP,
+    kappa_of,
+    not_certified,
+)
+from ancr.tolerances import Tolerances
+
+# A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
+GRAM_BUDGET = 2**30
+# Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
+FIRST_CAPACITY = 96
+# From this many atoms on, b and pulls are computed in single precision before they are made exact.
+ENOUGH_ATOMS = 1000
+# Features summed in one product: the error of a sum grows with its length.
+FEATURES_AT_ONCE = 512
+
+
+def refuses(problem: Problem) -> str | None:
+    """Why the working-set method cannot solve a problem, on host or device; None if it can."""
+    constraint = problem.constraint
+    if not constraint.plain:
+        return "it is for the four plain sets"
+    if problem.has_l1_term:
+        return "quadratic='l1' does not go with Σc = 1 alone" if constraint.sums_to_one else None
+    return None if constraint.nonnegative else "it is for sets with inequalities"
+
+
+class HostWorkingSet(Solver):
+    """Working-set solver for the non-negative and simplex sets and for the ℓ1 problem, at every alpha ≥ 0.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
+    gram_budget : int
+        Bytes that H may take; two bytes per entry come on top. Above this budget the solver runs without H.
+    """
+
+    name = "exact"
+    options = ("tol", "gram_budget")
+    # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
+    block_rows = 1024
+    on_coordinates = True
+
+    def __init__(self, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
+        self.tol: Any = tol
+        self.gram_budget = gram_budget
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It supports NumPy arrays and plain sets with inequalities."""
+        if problem.dictionary.is_foreign:
+            return "it runs on NumPy arrays only; convert the samples to NumPy"
+        return refuses(problem)
+
+    def set_up(self) -> None:
+        """Lay out the problem for the kernels."""
+        from ancr.solvers.working_set.host_kernels import Program
+
+        problem = self.problem
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
+        norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
+        diagonal = norms**2 + quadratic.ridge
+        # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
+        in_double = dictionary.is_single and quadratic.ridge <= 1e-5 * diagonal.max()
+        self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= self.gram_budget
+        # The dictionary that H and b are computed from: the problem's own, unless H must be in double precision.
+        self.source = dictionary = dictionary.in_double if in_double and self.keeps_matrix else dictionary
+        nothing = np.empty((0, 0), dictionary.dtype)
+        matrix = self._matrix() if self.keeps_matrix else nothing
+        # With few atoms a cheaper product gains little, and without H class terms need products of their own.
+        gains = dictionary.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not quadratic.blocks)
+        self._products = SingleProducts(dictionary) if gains and matrix.dtype == np.float64 else None
+        # Errors are given for atoms whose norm in H is one.
+        self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
+        self.reach = quadratic.reach(dictionary)
+        sums_to_one = problem.constraint.sums_to_one
+        self.program = Program(
+            matrix=matrix,
+            pricing=_correlations(matrix, norms),
+            atoms=nothing if self.keeps_matrix and self._products is None else dictionary.atoms,
+            numbers=np.array([quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, LEAST_SPAN]),
+            labels=dictionary.labels,
+            lengths=np.sqrt(diagonal),
+            longest=float(np.sqrt(diagonal.max())),
+            norms=norms,
+            largest_norm=float(norms.max()),
+            ridge=float(quadratic.ridge),
+            kappa=kappa_of(diagonal, sums_to_one),
+            shift=quadratic.absolute / 2.0 if problem.has_l1_term else 0.0,
+            sums_to_one=sums_to_one,
+            signed=not problem.constraint.nonnegative,
+            tol=self.tol,
+        )
+
+    def _matrix(self) -> np.ndarray:
+        """H without the ridge; the dictionary's Gram matrix itself if the two are equal."""
+        quadratic, dictionary = self.problem.quadratic, self.source
+        if quadratic.gram == 1.0 and not quadratic.blocks:
+            return dictionary.gram
+        return quadratic.matrix(dictionary, shift=-quadratic.ridge)
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """Report queries that could not be certified."""
+        return not_certified(unmet, total, self.tol)
+
+    def warm_up(self, queries: np.ndarray) -> None:
+        """Compile, in the calling thread, what is not compiled yet, by solving one query.
+
+        All threads would wait for it anyway, and compiling in another thread takes a fifth longer.
+        """
+        from ancr.solvers.working_set import host_kernels
+
+        kernel = host_kernels.solve_with_matrix if self.keeps_matrix else host_kernels.advance_without_matrix
+        if not kernel.signatures:
+            self.solve(queries[:1])
+
+    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        solution = self.run(queries, exact_linear=False).solution()
+        return solution.with_history() if history else solution
+
+    def run(self, queries: np.ndarray, exact_linear: bool = True) -> Run:
+        """Solve a block of queries to the optimum.
+
+        With ``exact_linear``, if H is kept, b is exact for all atoms, not only for those that matter.
+        """
+        exactly = self._products is None or (exact_linear and self.keeps_matrix)
+        run = Run(self, queries, products=None if exactly else self._in_single)
+        run.to_the_end()
+        return run
+
+    def _in_single(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        assert self._products is not None
+        products, scale, error = self._products(vectors)
+        return products, scale, self._unit * error
+
+
+def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """H_ij / √(H_ii·H_jj) as integer multiples of 1/STEPS; zero for zero atoms."""
+    from ancr.solvers.working_set.host_kernels import STEPS
+
+    correlations = np.empty(matrix.shape, np.int16)
+    # Computed in the matrix's own precision, where atoms shorter than this are lost in the rounding of the others.
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-30 * lengths.max(initial=0.0))
+    scale = scale.astype(matrix.dtype)
+
+    def fill(rows: slice) -> None:
+        block = matrix[rows] * scale[rows, None]
+        block *= matrix.dtype.type(STEPS) * scale
+        correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
+
+    map_rows(fill, matrix, block_rows=64)
+    return correlations
+
+
+class SingleProducts:
+    """Products of all atoms with double-precision vectors, in single precision: half the cost, and a known error.
+
+    A solver needs such products to the last digit for the atoms that it uses; for the others it only has to know that
+    they do not matter. It recomputes those in doubt.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        Atoms in double precision.
+    """
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        atoms, self._longest = dictionary.atoms, dictionary.longest or 1.0
+        self._atoms = np.empty(atoms.shape, np.float32)
+        np.divide(atoms, self._longest, out=self._atoms, casting="same_kind")
+        # Rounding error of the sum within a block of features and over all blocks.
+        d = atoms.shape[1]
+        self._error = (min(d, FEATURES_AT_ONCE) + d / FEATURES_AT_ONCE + 4) * 2.0**-24
+
+    def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Products with unit vectors, the factors to multiply them by, and the error for an atom of unit norm."""
+        units, lengths = _to_unit_length(vectors)
+        # All numbers are finite; some builds of BLAS set the flag for vector lanes that they do not use.
+        with np.errstate(invalid="ignore"):
+            products = units[:, :FEATURES_AT_ONCE] @ self._atoms[:, :FEATURES_AT_ONCE].T
+            for start in range(FEATURES_AT_ONCE, vectors.shape[1], FEATURES_AT_ONCE):
+                block = slice(start, start + FEATURES_AT_ONCE)
+                products += units[:, block] @ self._atoms[:, block].T
+        return products, lengths * self._longest, lengths * self._error
+
+
+def _to_unit_length(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows at unit length in single precision (zero rows stay zero) and their lengths, at any scale."""
+    largest = np.abs(vectors).max(axis=1)
+    scaled = vectors / np.where(largest > 0.0, largest, 1.0)[:, None]  # squares neither overflow nor vanish
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    scaled /= np.maximum(norms, 1.0)[:, None]
+    return scaled.astype(np.float32), largest * norms
+
+
+class Run:
+    """The solution of one block of queries, in progress.
+
+    Parameters
+    ----------
+    solver : HostWorkingSet
+        The solver.
+    queries : ndarray of shape (n_queries, n_features)
+        The queries.
+    linear : ndarray of shape (n_queries, n_atoms) or None
+        b of each query, if known; computed otherwise.
+    products : callable or None
+        Products with all atoms in single precision, used for b if H is kept and for pulls if not.
+    """
+
+    def __init__(
+        self,
+        solver: HostWorkingSet,
+        queries: np.ndarray,
+        linear: np.ndarray | None = None,
+        products: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
+    ) -> None:
+        from ancr.solvers.working_set import host_kernels
+
+        self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
+        self.problem, self.queries = solver.problem, queries
+        program = solver.program
+        self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
+        quadratic = self.problem.quadratic
+        rows = len(queries)
+        self.scale, self.linear_error, self.scaled_queries = np.ones(rows), np.zeros(rows), np.empty((rows, 0))
+        if linear is not None:
+            self.linear = linear
+        elif products is not None and solver.keeps_matrix:
+            self.scaled_queries = quadratic.target * queries.astype(np.float64, copy=False)
+            self.linear, self.scale, self.linear_error = products(self.scaled_queries)
+        else:
+            self.linear = solver.source.cross(queries.astype(solver.source.dtype, copy=False), quadratic.target)
+        self.squares = solver.reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
+        self.max_rounds = 1000 + self.problem.dictionary.n_atoms
+        self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
+        # size, status, rounds, whether only active-set steps are left
+        self.found = np.zeros((len(queries), 4))
+        self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
+
+    def to_the_end(self) -> None:
+        """Solve each query, with more capacity for those that need it."""
+        todo, capacity, n = np.arange(len(self.queries)), FIRST_CAPACITY, self.problem.dictionary.n_atoms
+        while len(todo):
+            self.reserve(max(self.support.shape[1], min(n, capacity)))
+            (self.with_matrix if self._keeps_matrix else self.without_matrix)(todo)
+            todo = todo[self.found[todo, 1] == self._kernels.NEEDS_CAPACITY]
+            capacity *= 2
+
+    def finished(self) -> np.ndarray:
+        """Which queries reached the optimum."""
+        return self.found[:, 1] == self._kernels.FINISHED
+
+    def begin_with(self, codes: sparse.csr_array) -> None:
+        """Start each query from the support of its row in ``codes``; only if H is kept."""
+        self.found[:, 0] = np.diff(codes.indptr)
+        self.reserve(int(self.found[:, 0].max(initial=0)) + FIRST_CAPACITY // 2)
+        used = np.arange(self.support.shape[1]) < self.found[:, :1]
+        self.support[used], self.code[used] = codes.indices, codes.data
+
+    def reserve(self, capacity: int) -> None:
+        """Let supports grow to ``capacity`` atoms."""
+        rows, known = self.support.shape
+        if capacity > known:
+            support, code = np.zeros((rows, capacity), np.int64), np.zeros((rows, capacity))
+            support[:, :known], code[:, :known] = self.support, self.code
+            self.support, self.code = support, code
+
+    def with_matrix(self, todo: np.ndarray) -> None:
+        """Solve each query to the end, pricing through rows of H."""
+        self._kernels.solve_with_matrix(
+            self.program, self._workspace(), self.linear, self.scale, self.scaled_queries, self.linear_error,
+            self.squares, todo, self.banned, self.rank_one, self.max_rounds, self.support, self.code, self.found,
+        )  # fmt: skip
+
+    def _workspace(self) -> Any:
+        return self._kernels.make_workspace(self.support.shape[1], self.linear.shape[1])
+
+    def without_matrix(self, todo: np.ndarray) -> None:
+        """Price all unfinished queries by one matrix product per round, through the atoms."""
+        self.found[todo, 2] = 0.0
+        workspace, target = self._workspace(), self.problem.quadratic.target
+        pulls = self.linear[todo], np.ones(len(todo)), np.zeros(len(todo))
+        while len(todo):
+            self._kernels.advance_without_matrix(
+                self.program, workspace, target * self.queries[todo], self.linear[todo], self.squares, *pulls, todo,
+                self.max_rounds, self.support, self.code, self.found,
+            )  # fmt: skip
+            unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
+            todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
+            if len(todo):
+                pulls = self._pulls(todo)
+
+    def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm."""
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        queries, codes = self.queries[todo], self.codes(todo)
+        if self._products is not None:
+            return self._products(quadratic.target * queries - quadratic.gram * dictionary.image(codes))
+        pull, error = quadratic.pull(dictionary, queries, codes, ridge=False), np.zeros(len(todo))
+        if pull.dtype == np.float32 and not quadratic.blocks:
+            # An upper bound on the rounding error of such products in single precision.
+            error = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / (self.program.largest_norm or 1.0)
+        return pull, np.ones(len(todo)), error.astype(float)
+
+    def codes(self, rows: np.ndarray | slice = slice(None)) -> sparse.csr_array:
+        """Codes of some queries; on the simplex, normalised to sum to one."""
+        size, code = self.found[rows, 0].astype(np.int64), self.code[rows]
+        used = np.arange(code.shape[1]) < size[:, None]
+        if self.program.sums_to_one:
+            code = code / np.where(used, code, 0.0).sum(axis=1, keepdims=True)
+        indptr = np.concatenate([[0], np.cumsum(size)])
+        values = code[used].astype(self.queries.dtype)
+        shape = (len(size), self.problem.dictionary.n_atoms)
+        return sparse.csr_array((values, self.support[rows][used], indptr), shape=shape)
+
+    def solution(self) -> Solution:
+        """The solution of a finished run."""
+        return Solution(self.codes(), self.found[:, 2].astype(int), self.finished(), self.problem, self.queries)

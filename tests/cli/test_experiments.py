@@ -1,0 +1,188 @@
+"""``ancr reproduce`` and ``ancr compare``, as a user calls them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_wine
+
+from ancr.cli import main
+from tests.datasets import trees
+
+
+def ancr(*arguments):
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+def cells(folder):
+    return [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="session")
+def wine(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wine") / "wine.csv"
+    load_wine(as_frame=True).frame.to_csv(path, index=False)
+    return path
+
+
+def test_reproduce_says_first_where_the_report_will_be(tmp_path):
+    result = ancr("reproduce", "digits", "--draws", 1, "--methods", "CRC,ANCR", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith(f"The report will be written to {tmp_path / 'report.html'}")
+    assert (tmp_path / "report.html").is_file()
+    assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".md", ".csv", ".tex"}
+    found = cells(tmp_path)
+    assert {(cell["method"], cell["protocol"]) for cell in found} == {
+        ("CRC", "paper"), ("ANCR", "paper"), ("ANCR", "exact")
+    }  # fmt: skip
+    assert {cell["setting"] for cell in found} == {"N=10", "N=20", "N=50", "N=100"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mnist"], "'mnist' is not one of the data sets digits, ar, usps, stanford40, cub200, aircraft, cars"),
+        (["digits", "--methods", "CRC,XYZ"], "--methods XYZ: no such method here; choose from "),
+        (["digits", "--protocol", "oracle"], "--protocol 'oracle' is unknown; choose from paper, exact, cv"),
+        (["digits", "--draws", "0"], "--draws"),
+        (["aircraft", "--data-home", "/nowhere"], "features='efficientnet_lite0' of FGVC-Aircraft not found"),
+        (["ar", "--data-home", "/nowhere"], "ar/AR_DAT.mat not found"),
+    ],
+)
+def test_reproduce_bad_input_is_one_line(tmp_path, arguments, message):
+    result = ancr("reproduce", *arguments, "-o", tmp_path / "results")
+    assert result.exit_code != 0
+    assert message in result.output
+    assert not (tmp_path / "results" / "cells.jsonl").exists()
+
+
+def test_reproduce_without_a_name_takes_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANCR_DATA", str(tmp_path))
+    result = ancr("reproduce", "--data-home", tmp_path, "--methods", "CRC", "--no-figures", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "usps: not found, skipped; `ancr fetch usps` downloads it" in result.output
+    assert {cell["dataset"] for cell in cells(tmp_path / "out")} == {"digits"}
+
+
+def test_compare_wine(tmp_path, wine):
+    result = ancr("compare", wine, "--label", "target", "--methods", "CRC,ANCR", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    found = [cell for cell in cells(tmp_path) if (cell["method"], cell["protocol"]) == ("ANCR", "exact")]
+    assert len(found) == 5
+    assert np.mean([cell["accuracy"] for cell in found]) > 90  # standardized, since its columns have units
+    assert sum(cell["n_test"] for cell in found) == 178
+    page = (tmp_path / "report.html").read_text()
+    assert "Comparison on wine" in page
+    assert page.count("<figure>") >= 4
+
+
+def test_compare_leaves_out_the_row_numbers_that_pandas_writes(tmp_path):
+    path = tmp_path / "wine.csv"
+    load_wine(as_frame=True).frame.to_csv(path)  # sorted by class: the index would give the label away
+    result = ancr("compare", path, "--methods", "CRC", "--no-standardize", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "taken as row numbers and left out" in result.output
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """Two classes that pixels can tell apart: random images of their own brightness."""
+    from PIL import Image
+
+    root, rng = tmp_path_factory.mktemp("images") / "photos", np.random.default_rng(0)
+    for label, offset in (("dark", 0), ("striped", 120)):
+        for number in range(8):
+            pixels = rng.integers(0, 100, (40, 30, 3)).astype(np.uint8)
+            pixels[::4] += np.uint8(offset)
+            path = root / label / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(path)
+    return root
+
+
+def test_compare_image_folder(tmp_path, photos):
+    result = ancr("compare", photos, "--folds", 4, "--methods", "CRC,ANCR", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert {cell["features"] for cell in cells(tmp_path)} == {"pixels"}
+    assert {cell["setting"] for cell in cells(tmp_path)} == {"4 folds"}
+    assert (tmp_path / "figures" / "examples.png").is_file()
+
+
+def test_compare_takes_the_split_of_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 20)
+    path = tmp_path / "own.npz"
+    np.savez(path, X=rng.standard_normal((40, 5)) + labels[:, None], y=labels, is_train=np.arange(40) % 2 == 0)
+    result = ancr("compare", path, "--methods", "CRC", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    (cell,) = cells(tmp_path)
+    assert (cell["setting"], cell["n_train"], cell["n_test"]) == ("given split", 20, 20)
+
+
+BAD = {
+    "empty.csv": ("", "empty.csv is empty"),
+    "header.csv": ("a,b,target\n", "header.csv has a header but no rows"),
+    "one.csv": ("a,b,target\n1,2,x\n3,4,x\n", "holds 1 class: 'x', but at least two are needed"),
+    "prose.csv": ("Once upon a time.\nThere was, they say,\na king, a queen, and more,\n", "prose.csv"),
+    "words.csv": ("a,target\nred,x\nblue,y\n", "columns a are not numeric"),
+    "prose.txt": ("Once upon a time", "ends in '.txt', but expected"),
+    "holes.csv": ("a,target\n1,x\n,x\n3,y\n4,y\n", "1 missing or infinite values"),
+    "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 samples"),
+    "bytes.npz": ("not an archive", "bytes.npz"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_compare_bad_file_is_one_clear_line(tmp_path, name):
+    content, message = BAD[name]
+    (tmp_path / name).write_text(content)
+    result = ancr("compare", tmp_path / name, "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    errors = [line for line in result.output.splitlines() if line]
+    assert len(errors) == 1
+    assert errors[0].startswith("Error: ")
+    assert message in errors[0]
+
+
+def test_compare_wrong_label_column_names_those_there_are(tmp_path, wine):
+    result = ancr("compare", wine, "--label", "grape", "-o", tmp_path)
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: --label 'grape' is not in wine.csv, which has alcohol, ")
+    missing = ancr("compare", Path("nowhere.csv"), "-o", tmp_path)
+    assert missing.output == "Error: nowhere.csv does not exist\n"
+
+
+def test_compare_folder_with_one_class(tmp_path):
+    trees.write_image(tmp_path / "photos" / "cat" / "1.jpg")
+    result = ancr("compare", tmp_path / "photos", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "holds 1 class: 'cat'" in result.output
+
+
+def test_a_changed_file_of_the_same_name_is_computed_again(tmp_path):
+    frame = load_wine(as_frame=True).frame
+    path, options = tmp_path / "mine.csv", ("--methods", "CRC", "--no-figures", "-o", tmp_path / "out")
+    frame.to_csv(path, index=False)
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    frame["target"] = frame["target"].sample(frac=1, random_state=0).to_numpy()
+    frame.to_csv(path, index=False)
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    found = cells(tmp_path / "out")
+    first, second = ([cell["accuracy"] for cell in found if cell["data"] == each] for each in _digests(found))
+    assert len(first) == len(second) == 5
+    assert sum(first) > sum(second) + 100
+    assert ancr("compare", path, "--label", "target", *options).exit_code == 0
+    assert len(cells(tmp_path / "out")) == 10
+
+
+def _digests(found):
+    return list(dict.fromkeys(cell["data"] for cell in found))
+
+
+def test_compare_can_choose_settings_on_the_training_folds(wine, tmp_path):
+    result = ancr("compare", wine, "--protocol", "cv", "--methods", "ANCR", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert {cell["protocol"] for cell in cells(tmp_path)} == {"cv"}
+    assert all("alpha" in cell["chosen"] for cell in cells(tmp_path))

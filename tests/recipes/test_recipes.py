@@ -1,0 +1,149 @@
+"""Each recipe of CONTRIBUTING.md, run as it is printed there: objects of one's own wherever a name is accepted."""
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import quadprog
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, solve
+from ancr.experiments.experiment import Experiment
+from ancr.experiments.runner import make_plans
+from ancr.solvers import ADMM
+from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
+from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.iris import Iris
+from tests.recipes.largest_entry import LargestEntry
+from tests.recipes.projected_gradient import ProjectedGradient
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = {
+    "capped_simplex": 60,
+    "largest_entry": 20,
+    "between_crc_and_nsc": 10,
+    "projected_gradient": 60,
+    "iris": 30,
+}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:200] / 16, y[:200], X[300:350] / 16, y[300:350]
+
+
+@pytest.mark.parametrize("name", sorted(MOST_LINES))
+def test_recipes_are_short_and_printed_as_they_are(name):
+    source = (ROOT / "tests" / "recipes" / f"{name}.py").read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= MOST_LINES[name]
+    printed = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert source in printed
+
+
+def best_capped(atoms, query, alpha, cap):
+    """The optimum by quadprog."""
+    n = len(atoms)
+    hessian, linear = atoms @ atoms.T + alpha * np.eye(n), atoms @ query
+    constraints = np.hstack([np.ones((n, 1)), np.eye(n), -np.eye(n)])
+    bounds = np.concatenate([[1.0], np.zeros(n), np.full(n, -cap)])
+    code = quadprog.solve_qp(hessian, linear, constraints, bounds, meq=1)[0]
+    return np.sum((query - code @ atoms) ** 2) + alpha * code @ code
+
+
+@pytest.mark.parametrize("solver", [ADMM(rho=0.5, max_iter=3000), ProjectedGradient(3000)], ids=repr)
+def test_a_set_of_ones_own_is_solved_and_certified(solver):
+    rng = np.random.default_rng(0)
+    atoms, queries = rng.random((15, 8)), rng.random((3, 8))
+    solution = solve(atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver=solver)
+    assert solution.violation.max() < 1e-12
+    assert solution.codes.toarray().max() > 0.15 - 1e-12  # the cap matters
+    best = [best_capped(atoms, query, 1e-2, 0.15) for query in queries]
+    np.testing.assert_allclose(solution.objective, best, rtol=1e-6)
+    assert solution.verify(tol=1e-6).all()
+    scale = solution.problem.scale(queries, solution.codes)
+    assert (solution.gap >= (solution.objective - best) / scale - 1e-12).all()
+    rough = solve(
+        atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver="admm", rho=0.1, max_iter=5, code="z"
+    )
+    assert not rough.verify().all()
+    assert (rough.gap >= (rough.objective - best) / rough.problem.scale(queries, rough.codes) - 1e-12).all()
+
+
+def test_a_set_of_ones_own_in_a_classifier(digits):
+    X, y, Q, truth = digits
+    clf = RepresentationClassifier(constraint=CappedSimplex(0.1), solver="admm", rho=0.1, max_iter=50)
+    assert clf.fit(X, y).score(Q, truth) > 0.8
+    assert clf.codes(Q).max() <= 0.1 + 1e-12
+    assert "CappedSimplex(cap=0.1)" in repr(clf)
+    again = pickle.loads(pickle.dumps(clone(clf).fit(X, y)))
+    np.testing.assert_array_equal(again.predict(Q), clf.predict(Q))
+    with pytest.raises(ValueError, match=r"capped simplex'.*plain sets\. Use solver in \['admm'\]"):
+        RepresentationClassifier(constraint=CappedSimplex(0.1)).fit(X, y)
+
+
+def test_objects_in_a_grid(digits):
+    X, y, Q, truth = digits
+    clf = RepresentationClassifierCV(
+        quadratics=["ridge", between_crc_and_nsc],
+        constraints=[CappedSimplex(0.1), CappedSimplex(0.5), "simplex"],
+        alphas=[1e-2],
+        betas=[0.1],
+        rules=["res", LargestEntry()],
+        solver=ADMM(rho=0.1, max_iter=20),
+        cv=3,
+    ).fit(X, y)
+    assert len(clf.cv_results_["params"]) == 12
+    assert clf.score(Q, truth) > 0.8
+    assert clf.solver_.problem.constraint.sums_to_one
+    best = RepresentationClassifier(**clf.best_params_).fit(X, y)
+    np.testing.assert_array_equal(best.predict(Q), clf.predict(Q))
+
+
+def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
+    X, y, Q, truth = digits
+    clf = RepresentationClassifierCV(
+        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], solver=ADMM(rho=0.1, max_iter=10)
+    )
+    assert clf.fit(X, y).score(Q, truth) > 0.8
+
+
+def test_a_rule_of_ones_own(digits):
+    X, y, Q, truth = digits
+    clf = ANCRClassifier(rule=LargestEntry()).fit(X, y)
+    largest = clf.codes(Q).toarray().argmax(axis=1)
+    np.testing.assert_array_equal(clf.predict(Q), y[largest])
+    assert "rule=LargestEntry()" in repr(clf)
+    assert clone(clf).fit(X, y).score(Q, truth) == clf.score(Q, truth)
+
+
+def test_a_quadratic_of_ones_own(digits):
+    X, y, Q, _ = digits
+    clf = RepresentationClassifier(quadratic=between_crc_and_nsc, alpha=1e-2, beta=0.3).fit(X, y)
+    # CCRC weighs the same terms by 1 and γ = β/(1 − β), and the ridge by λ/(1 − β).
+    rival = CCRCClassifier(alpha=1e-2 / 0.7, beta=0.3 / 0.7).fit(X, y)
+    np.testing.assert_allclose(clf.codes(Q), rival.codes(Q), atol=1e-9)
+    solution = solve(X, Q, quadratic=between_crc_and_nsc, beta=0.3, labels=y, constraint="simplex")
+    assert solution.verify().all()
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
+def test_a_solver_of_ones_own(constraint):
+    rng = np.random.default_rng(1)
+    atoms, queries = rng.random((20, 30)), rng.random((5, 30))
+    mine = solve(atoms, queries, alpha=0.1, constraint=constraint, solver=ProjectedGradient(5000))
+    exact = solve(atoms, queries, alpha=0.1, constraint=constraint)
+    np.testing.assert_allclose(mine.objective, exact.objective, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"ProjectedGradient.*it has no ℓ1 term"):
+        solve(atoms, queries, quadratic="l1", constraint="free", solver=ProjectedGradient())
+
+
+def test_a_data_set_of_ones_own(tmp_path):
+    iris = Iris()
+    plans = [plan for plan in make_plans(iris) if plan.method in ("CRC", "ANCR")]
+    report = Experiment("Iris", [iris], plans, tmp_path, "as in the recipe").run(figures=False)
+    assert (tmp_path / "report.html").exists()
+    assert {row.method for row in report.tables[0].rows} == {"CRC", "ANCR"}

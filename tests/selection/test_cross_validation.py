@@ -1,0 +1,244 @@
+"""Settings chosen on the training set: what is scored, what is chosen, and compatibility with scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
+from ancr.datasets import per_class_split
+from ancr.selection.calibration import calibration_error
+
+SMALL = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    mixed = np.random.default_rng(0).permutation(len(y))  # in the given order the last digits are by other writers
+    X, y = X[mixed], y[mixed]
+    return X[:300], y[:300], X[300:900], y[300:900]
+
+
+@parametrize_with_checks([ANCRClassifierCV(**SMALL), RepresentationClassifierCV(**SMALL)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("relaxation", [0.3, None])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-1])
+def test_leave_one_out_scores_are_those_of_refits(alpha, relaxation):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], y[::3]
+    chosen = ANCRClassifierCV(alphas=[alpha], relaxations=[relaxation], scoring="accuracy").fit(X, y)
+    right = [
+        ANCRClassifier(alpha=alpha, relaxation=relaxation).fit(X[keep], y[keep]).predict(X[~keep])[0] == y[~keep][0]
+        for keep in (np.arange(len(y)) != i for i in range(len(y)))
+    ]
+    assert chosen.best_score_ == np.mean(right)
+    assert chosen.cv_results_["mean_test_score"][0] == np.mean(right)
+
+
+def test_folds_score_as_refits_in_them(digits):
+    X, y, *_ = digits
+    folds = StratifiedKFold(3)
+    chosen = ANCRClassifierCV(cv=folds, scoring="accuracy", **SMALL).fit(X, y)
+    for settings, score in zip(chosen.cv_results_["params"], chosen.cv_results_["mean_test_score"], strict=True):
+        clf = ANCRClassifier(alpha=settings["alpha"], relaxation=settings["relaxation"])
+        right = sum((clf.fit(X[a], y[a]).predict(X[b]) == y[b]).sum() for a, b in folds.split(X, y))
+        assert abs(score * len(y) - right) <= 1  # ties within the tolerance of the search
+
+
+def test_the_chosen_setting_predicts(digits):
+    X, y, queries, _ = digits
+    chosen = ANCRClassifierCV(one_standard_error=False, **SMALL).fit(X, y)
+    best = RepresentationClassifier(**chosen.best_params_).fit(X, y)
+    np.testing.assert_array_equal(chosen.predict(queries), best.predict(queries))
+    np.testing.assert_allclose(chosen.decision_function(queries), best.decision_function(queries))
+    assert chosen.best_params_["alpha"] == chosen.alpha_
+    results = chosen.cv_results_
+    assert len(results["params"]) == 4
+    assert results["rank_test_score"][chosen.best_index_] == 1
+    assert results["mean_test_score"].max() == -results["log_loss"][chosen.best_index_]
+    assert chosen.solver_.solve(queries / np.linalg.norm(queries, axis=1, keepdims=True)).verify().all()
+
+
+def test_the_order_of_samples_does_not_matter(digits):
+    X, y, queries, _ = digits
+    shuffle = np.random.default_rng(0).permutation(len(y))
+    one, other = ANCRClassifierCV(**SMALL).fit(X, y), ANCRClassifierCV(**SMALL).fit(X[shuffle], y[shuffle])
+    assert one.best_params_ == other.best_params_
+    np.testing.assert_array_equal(one.predict(queries), other.predict(queries))
+
+
+def test_every_axis_can_be_searched(digits):
+    X, y, queries, truth = digits
+    clf = RepresentationClassifierCV(
+        quadratics=["ridge", "probabilistic", "least_squares"],
+        constraints=["free", "affine", "nonnegative", "simplex"],
+        alphas=[1e-2, 1.0],
+        betas=[1e-3, 1e-2],
+        relaxations=[1.0, None],
+        rules=["res", "reg", "pro", "label"],
+        cv=3,
+    )
+    clf.fit(X, y)
+    settings = clf.cv_results_["params"]
+    assert len({tuple(sorted(map(str, one.items()))) for one in settings}) == len(settings)
+    assert not any(one["relaxation"] and one["constraint"] in ("free", "affine") for one in settings)
+    assert not any(one["alpha"] for one in settings if one["quadratic"] == "least_squares")
+    assert clf.score(queries, truth) > 0.9
+
+
+def test_one_standard_error_takes_the_sparsest_that_is_not_clearly_worse(digits):
+    X, y, *_ = digits
+    best, sparse = (ANCRClassifierCV(one_standard_error=flag, scoring="accuracy").fit(X, y) for flag in (False, True))
+    results, top = sparse.cv_results_, best.best_index_
+    close = results["mean_test_score"] >= results["mean_test_score"][top] - results["standard_error"][top]
+    assert close[sparse.best_index_]
+    assert results["atoms_used"][sparse.best_index_] == results["atoms_used"][close].min()
+
+
+def test_groups_and_splitters(digits):
+    X, y, *_ = digits
+    groups = np.arange(len(y)) % 5
+    grouped = ANCRClassifierCV(cv=GroupKFold(5), **SMALL).fit(X, y, groups=groups)
+    assert grouped.best_score_ > 0.8
+    one_out = ANCRClassifierCV(cv=LeaveOneOut(), **SMALL).fit(X, y)
+    assert one_out.best_params_ == ANCRClassifierCV(**SMALL).fit(X, y).best_params_
+    with pytest.raises(ValueError, match="groups"):
+        ANCRClassifierCV(cv=GroupKFold(5), **SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        ANCRClassifierCV(cv=GroupKFold(5), **SMALL).fit(X, y, groups=groups[:-1])
+
+
+def test_a_class_that_a_fold_lacks():
+    X, y = load_iris(return_X_y=True)
+    groups = y.copy()  # every fold lacks the class it is tested on
+    clf = ANCRClassifierCV(cv=GroupKFold(3), **SMALL).fit(X, y, groups=groups)
+    assert clf.best_score_ == 0.0
+    assert np.isfinite(clf.cv_results_["log_loss"]).all()
+
+
+def test_probabilities_follow_the_temperature_learned(digits):
+    X, y, queries, truth = digits
+    clf = ANCRClassifierCV(**SMALL).fit(X, y)
+    probabilities = clf.predict_proba(queries)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    right = probabilities.argmax(axis=1) == truth
+    assert calibration_error(probabilities.max(axis=1), right) < 0.05
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_reject_leaves_out_the_least_certain(digits, names):
+    X, y, queries, truth = digits
+    label = np.array([f"class {k}" for k in range(10)]) if names else np.arange(10)
+    clf = ANCRClassifierCV(precision=0.99, **SMALL).fit(X, label[y])
+    answers = clf.predict(queries, reject=True)
+    kept = answers != ("rejected" if names else -1)
+    assert 0.5 < kept.mean() < 1
+    np.testing.assert_array_equal(answers[kept], clf.predict(queries)[kept])
+    confidence = clf.confidence(queries)
+    assert confidence[kept].min() >= clf.trust_.threshold > confidence[~kept].max()
+    assert (answers[kept] == label[truth][kept]).mean() > clf.score(queries, label[truth])
+
+
+def test_reject_label_must_not_be_a_label(digits):
+    X, y, queries, _ = digits
+    with pytest.raises(ValueError, match="reject_label"):
+        ANCRClassifierCV(reject_label=3, **SMALL).fit(X, y).predict(queries, reject=True)
+    assert (ANCRClassifierCV(reject_label=99, **SMALL).fit(X, y).predict(queries, reject=True) == 99).any()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alphas": []}, "alphas must hold at least one value"),
+        ({"alphas": [-1.0]}, "every value of alphas"),
+        ({"relaxations": [0.0]}, "every value of relaxations"),
+        ({"rules": ["nearest"]}, "every value of rules"),
+        ({"scoring": "f1"}, "scoring"),
+        ({"precision": 2.0}, "precision"),
+    ],
+)
+def test_bad_grids_are_named(digits, params, message):
+    X, y, *_ = digits
+    with pytest.raises(ValueError, match=message):
+        ANCRClassifierCV(**params).fit(X, y)
+
+
+def test_it_clones_and_has_no_partial_fit(digits):
+    X, y, *_ = digits
+    clf = ANCRClassifierCV(**SMALL).fit(X, y)
+    assert clone(clf).get_params() == clf.get_params()
+    assert not hasattr(clf, "partial_fit")
+
+
+def test_usps_is_calibrated_and_reaches_the_requested_precision(usps):
+    """Expected calibration error below 0.03; requested precision within a point, over five draws together."""
+    queries, truth = usps.data[usps.test_indices], usps.target[usps.test_indices]
+    kept, right, errors = 0, 0, []
+    for seed in range(5):
+        train, _ = per_class_split(usps.target, 100, seed, pool=usps.train_indices)
+        clf = ANCRClassifierCV(alphas=(1e-2,), relaxations=(10.0, None)).fit(usps.data[train], usps.target[train])
+        probabilities = clf.predict_proba(queries)
+        errors.append(calibration_error(probabilities.max(axis=1), clf.classes_[probabilities.argmax(axis=1)] == truth))
+        answers = clf.predict(queries, reject=True)
+        kept, right = kept + np.sum(answers != -1), right + np.sum(answers == truth)
+    assert max(errors) < 0.03
+    assert right / kept > 0.99 - 0.01
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-6, 1e-3])
+@pytest.mark.parametrize("constraint", ["free", "affine", "simplex"])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_scores_do_not_depend_on_the_precision_of_the_search(alpha, constraint, offset):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 10)) + 2.0 * np.eye(10)[y] + offset
+    params = {"constraints": [constraint], "alphas": [alpha], "relaxations": [None], "scoring": "accuracy"}
+    quick = RepresentationClassifierCV(**params).fit(X, y)
+    clf = RepresentationClassifier(constraint=constraint, alpha=alpha)
+    right = [clf.fit(X[keep], y[keep]).predict(X[~keep])[0] == y[~keep][0] for keep in ~np.eye(60, dtype=bool)]
+    assert abs(quick.best_score_ - np.mean(right)) <= 1 / 60
+
+
+def test_a_class_of_one_sample_is_never_right_without_it():
+    X = np.array([[1.0, 0.0], [np.cos(0.05), np.sin(0.05)], [0.0, 1.0]])
+    clf = RepresentationClassifierCV(constraints=["free"], alphas=[1e-4], rules=["res", "pro"]).fit(X, [0, 1, 2])
+    assert clf.best_score_ == 0.0
+
+
+def test_groups_without_a_splitter_are_kept_together(digits):
+    X, y, *_ = digits
+    groups = np.arange(len(y)) // 2
+    paired = np.repeat(X[::2], 2, axis=0), np.repeat(y[::2], 2)  # every sample twice, both in one group
+    seen = ANCRClassifierCV(**SMALL).fit(*paired).best_score_
+    unseen = ANCRClassifierCV(**SMALL).fit(*paired, groups=groups).best_score_
+    assert seen == 1.0 > unseen
+
+
+def test_reject_label_beside_other_kinds_of_labels(digits):
+    X, y, queries, _ = digits
+    answers = ANCRClassifierCV(reject_label="unknown", **SMALL).fit(X, y).predict(queries, reject=True)
+    assert {type(answer) for answer in answers} == {int, str}
+    binary = ANCRClassifierCV(precision=1.0, **SMALL).fit(X[y < 2], 2 * y[y < 2] - 1)
+    assert binary.reject_label_ == -2
+
+
+def test_an_unreachable_precision_warns(digits):
+    X, y, queries, _ = digits
+    noise = np.random.default_rng(0).permutation(y)
+    clf = ANCRClassifierCV(precision=1.0, **SMALL).fit(X, noise)
+    clf.trust_ = type(clf.trust_)(clf.temperature_, clf.trust_.weights, np.inf, 1.0, 0.0)
+    with pytest.warns(UserWarning, match="precision"):
+        assert (clf.predict(queries, reject=True) == -1).all()
+
+
+def test_confidence_before_fit():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        ANCRClassifierCV().confidence(np.eye(2))

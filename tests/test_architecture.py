@@ -1,0 +1,104 @@
+"""The map in docs/architecture.md holds: layers, the files that predict passes through, axes that nobody tests for."""
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_digits
+
+import ancr
+from ancr import ANCRClassifier
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "ancr"
+# The files that define the axes, and where parameters are validated.
+AXES = {"sets.py", "rules.py", "quadratics.py", "solvers/base.py", "solvers/choice.py"}
+
+
+def test_imports_point_downwards_and_never_in_circles():
+    run = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as main; main()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+    assert "2 kept, 0 broken" in run.stdout
+
+
+def files_of(predict):
+    """Files of the package in which a call runs a function, compiled ones included, in the order of their first use."""
+    seen = []
+
+    def note(frame, event, argument):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(PACKAGE):
+            name = path.relative_to(PACKAGE).as_posix()
+            seen.extend([name] if name not in seen else [])
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        predict()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("name", "clf"),
+    [("exact", ANCRClassifier()), ("admm", ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c"))],
+)
+def test_predict_passes_through_the_files_that_the_page_lists(name, clf):
+    X, y = load_digits(return_X_y=True)
+    clf.fit(X[:1100], y[:1100]).predict(X[1100:1200])  # compiles
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\d+\. `(.*?)`", page.split(f"<!-- {name} -->")[1].split("\n\n")[0], flags=re.MULTILINE)
+    assert len(listed) <= 8
+    assert set(files_of(lambda: clf.predict(X[1100:1200]))) | {"backends/kernels.py"} == set(listed)
+
+
+def sources():
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        yield name, path.read_text(encoding="utf-8")
+
+
+SOLVER = r"Solver|ADMM|ClosedForm|HostWorkingSet|DeviceWorkingSet|Relaxed\b|InteriorPoint|SparseAugmented"
+KINDS = rf"{SOLVER}|\bSet\b|Simplex|Affine|NonNegative|Free\b|\bRule\b|Residual|LabelScore|Probabilistic|Quadratic"
+FORBIDDEN = {
+    "a type of an axis": rf"isinstance\([^)]*({KINDS})",
+    "an attribute of an axis object": r"(hasattr|getattr)\([^,()]*(solver|constraint|rule|quadratic)_?\b",
+    "a name of an axis": r"(constraint|rule|quadratic)(_|\.name)?\s*(==|!=|in)\s*[\[({]?[\"']",
+}
+
+
+@pytest.mark.parametrize("what", sorted(FORBIDDEN))
+def test_nobody_asks_for(what):
+    found = [
+        f"{name}: {match[0]}"
+        for name, text in sources()
+        if name not in AXES
+        for match in re.finditer(FORBIDDEN[what], text)
+    ]
+    assert found == []
+
+
+def test_nothing_leaks_from_the_namespace():
+    assert dir(ancr) == sorted(ancr.__all__)
+    code = "import ancr; print([name for name in vars(ancr) if not name.startswith('_')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_only_solvers_that_declare_it_read_coordinates():
+    files = dict(sources())
+    for name in ("rules.py", "quadratics.py", "sets.py", "problem.py", "certificate.py", "hull.py", "solution.py"):
+        assert ".atoms" not in files[name].replace("``atoms``", ""), name
+    for name, text in files.items():
+        if name.startswith("solvers/") and "(Solver)" in text and ".atoms" in text:
+            assert "on_coordinates = True" in text, name

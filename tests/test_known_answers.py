@@ -1,0 +1,115 @@
+"""Every known-answer problem on every solver and array library that accepts it: a matrix built from what they declare.
+
+A problem is named by its data (`conftest.PROBLEMS`), quadratic, set and relaxation. Its answer comes from a quadratic
+programme or from the normal equations, written out here, never from a solver of the package.
+"""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ancr.backends.arrays import dense, to_numpy
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.quadratics import QUADRATICS
+from ancr.sets import SETS
+from ancr.solvers import ADMM, ClosedForm, DeviceWorkingSet, HostWorkingSet, InteriorPoint, Relaxed
+from tests.array_libraries import BACKENDS, converter
+from tests.conftest import PROBLEMS, named_problem
+from tests.oracle import best_by_quadprog
+
+# Each solver with how near to the optimum it comes, relative to ‖y‖² or to the longest atom's square.
+SOLVERS = {
+    "closed form": (ClosedForm(), 1e-8),
+    "working set, host": (HostWorkingSet(), 1e-9),
+    "working set, host, without H": (HostWorkingSet(gram_budget=0), 1e-9),
+    "working set, device": (DeviceWorkingSet(), 1e-9),
+    "working set, device, without H": (DeviceWorkingSet(matrix_budget=0), 1e-9),
+    "relaxed": (Relaxed(), 1e-8),
+    "relaxed, without H": (Relaxed(gram_budget=0), 1e-8),
+    "ADMM": (ADMM(rho=1.0, max_iter=300), 1e-2),
+    "interior point": (InteriorPoint(tol=1e-4), 1e-4),
+}
+ALPHA, BETA = 0.05, 0.1
+
+
+@cache
+def least_objectives(data, quadratic, constraint, relaxation):
+    """The answers to a problem, from H and b written out."""
+    atoms, queries = few(data)
+    return [_least_objective(atoms, query, quadratic, constraint, relaxation) for query in queries]
+
+
+def few(data):
+    """Atoms and two queries of a named problem."""
+    atoms, queries = named_problem(data)
+    return atoms, queries[:2]
+
+
+def _least_objective(atoms, query, quadratic, constraint, relaxation):
+    labels = np.arange(len(atoms)) % 2
+    weights = QUADRATICS[quadratic](ALPHA, BETA, len(np.unique(labels)))
+    gram = atoms @ atoms.T
+    hessian = weights.gram * gram + weights.blocks * gram * (labels[:, None] == labels)
+    hessian += weights.ridge * np.eye(len(atoms))
+    return best_by_quadprog(
+        hessian,
+        weights.target * atoms @ query,
+        weights.absolute,
+        SETS[constraint].sums_to_one,
+        SETS[constraint].nonnegative,
+        relaxation,
+    ) + np.sum(query**2)
+
+
+def cases():
+    """(solver, quadratic, set, relaxation), of which each solver takes what it does not refuse."""
+    strict = pytest.importorskip("array_api_strict")
+    dictionaries = [Dictionary.build(atoms, [0, 0, 1, 1]) for atoms in (np.eye(4), strict.eye(4))]
+    for (name, (solver, _)), quadratic, constraint, relaxation in product(
+        SOLVERS.items(), QUADRATICS, SETS, (None, 0.5)
+    ):
+        settings = {"alpha": ALPHA, "beta": BETA, "relaxation": relaxation}
+        problems = [Problem.of(dictionary, quadratic, constraint, **settings) for dictionary in dictionaries]
+        if any(solver.refusal(problem) is None for problem in problems):
+            yield name, quadratic, constraint, relaxation
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize("library", BACKENDS)
+@pytest.mark.parametrize(("name", "quadratic", "constraint", "relaxation"), CASES)
+def test_known_answers(library, name, quadratic, constraint, relaxation):
+    arrays, (solver, tol) = converter(library), SOLVERS[name]
+    tried = 0
+    for data in PROBLEMS:
+        atoms, queries = few(data)
+        labels = np.arange(len(atoms)) % 2
+        dictionary = Dictionary.build(arrays(atoms), labels, normalize=False)
+        problem = Problem.of(dictionary, quadratic, constraint, alpha=ALPHA, beta=BETA, relaxation=relaxation)
+        if solver.refusal(problem):
+            continue
+        tried += 1
+        solution = solver.prepare(problem).solve(arrays(queries))
+        assert to_numpy(dense(solution.codes)).shape == (len(queries), len(atoms))
+        answers = least_objectives(data, quadratic, constraint, relaxation)
+        for row, (query, best) in enumerate(zip(queries, answers, strict=True)):
+            size = max(np.sum(query**2), (atoms**2).sum(axis=1).max(), ALPHA)
+            reached = float(to_numpy(solution.objective)[row])
+            assert reached <= best + tol * size, (data, row)
+            assert reached >= best - 1e-6 * size, (data, row)  # the answer itself is right
+        if solver.name == "exact":
+            assert to_numpy(solution.verify(tol=1e-7)).all(), data
+    if not tried:
+        pytest.skip(f"{name} does not take arrays of {library}")
+
+
+def test_the_matrix_covers_every_combination_that_can_be_solved():
+    """Each quadratic on each set has at least one solver, but for ℓ1 on Σc = 1; each relaxation where it bends."""
+    solved = {(quadratic, constraint, relaxation) for _, quadratic, constraint, relaxation in CASES}
+    hard = {(quadratic, constraint, None) for quadratic in QUADRATICS for constraint in SETS}
+    bent = {(q, c, 0.5) for q in ("ridge", "least_squares") for c in ("nonnegative", "simplex")}
+    assert solved == hard - {("l1", "affine", None)} | bent
