@@ -67,4 +67,4 @@ bench: $(VENV)/.bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV)

@@ -4,12 +4,23 @@ from inspect import signature
 
 
 class AxisObject:
-    """An object made from its constructor's parameters alone, which it keeps under their names and shows.
+    """An object made from its constructor's parameters alone, which it keeps under their own names.
 
-    So scikit-learn can clone it, pickle can store it, and a classifier's repr says what it is.
+    So scikit-learn can clone it and set its parameters (``constraint__cap`` in a grid), pickle can store it, and a
+    classifier's repr says what it is.
     """
 
+    def get_params(self, deep=True):
+        """The constructor's parameters, as in scikit-learn."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+
+    def set_params(self, **params):
+        """Change some of them, as in scikit-learn."""
+        if unknown := sorted(set(params) - set(self.get_params())):
+            raise ValueError(f"{self!r} has no parameter {unknown[0]!r}")
+        vars(self).update(params)
+        return self
+
     def __repr__(self):
-        kept = vars(self)
-        shown = [f"{name}={kept[name]!r}" for name in signature(type(self)).parameters if name in kept]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ancr.backends.arrays import Array, in_double, row_dots, to_numpy
+from ancr.backends.arrays import Array, in_double, row_dots, row_sums, to_numpy
 from ancr.dictionary import Dictionary
 from ancr.hull import nearest_to_origin
 from ancr.problem import Problem
@@ -117,11 +117,15 @@ class Look:
 
 
 def _l1_bound(look: Look) -> Array:
-    dictionary, quadratic, queries = look.dictionary, look.quadratic, look.queries
-    xp = dictionary.xp
-    residual = queries - dictionary.image(look.codes)
+    """f(c) less the dual objective at the residual, scaled until no atom pulls harder than half the ℓ1 weight.
+
+    With all squares of the objective stacked into one, ‖r‖², its gradient over the atoms is −2p and rᵀXc = pᵀc. The
+    residual scaled by s is a dual point, and the difference is (1 − s)²‖r‖² + μ‖c‖₁ − 2s·pᵀc.
+    """
+    quadratic, xp = look.quadratic, look.dictionary.xp
     signed = not look.certificate.problem.constraint.nonnegative
     hardest = xp.max(xp.abs(look.pull) if signed else look.pull, axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
-    dual = 2.0 * shrink * row_dots(residual, queries) - shrink**2 * row_dots(residual, residual)
-    return quadratic.objective(dictionary, queries, look.codes) - dual
+    squares = quadratic.squares(look.dictionary, look.queries, look.codes)
+    price = quadratic.absolute * row_sums(abs(look.codes))
+    return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * row_dots(look.codes, look.pull)

@@ -4,6 +4,7 @@ It alone knows where samples live. Quadratics, rules, solvers and the certificat
 solver that declares ``on_coordinates`` reads ``atoms``.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -169,6 +170,11 @@ class Dictionary:
         return is_single(self.dtype)
 
     @property
+    def has_coordinates(self):
+        """Whether atoms have coordinates that a solver can read, and not inner products alone."""
+        return True
+
+    @property
     def is_foreign(self):
         """Whether the atoms are an array of another library than NumPy."""
         return is_foreign(self.atoms)
@@ -264,8 +270,19 @@ class Dictionary:
 
     # --- inner products with queries and codes
 
+    def knowing_cross(self, queries, cross):
+        """The same dictionary, for a caller who has the cross products of these queries already."""
+        known = copy(self)
+        vars(known)["_known"] = queries, cross
+        return known
+
+    def _knows(self, queries):
+        return "_known" in vars(self) and vars(self)["_known"][0] is queries
+
     def cross(self, queries, scale=1.0):
         """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms)."""
+        if self._knows(queries):
+            return scale * vars(self)["_known"][1]
         return (queries if scale == 1.0 else scale * queries) @ self.atoms.T
 
     def residual_cross(self, queries, codes, target=1.0, gram=1.0):
@@ -286,17 +303,14 @@ class Dictionary:
         """‖scale·y − Xc‖² for each query."""
         return row_squares(scale * queries - self.image(codes))
 
-    def class_misfits(self, targets, codes, linear=None):
-        """‖t − X_i c_i‖² for each target t and class i, in the cheapest way: (n_queries, n_classes).
-
-        ``linear`` is Xᵀt of each target, if the caller has it already.
-        """
+    def class_misfits(self, targets, codes):
+        """‖t − X_i c_i‖² for each target t and class i, in the cheapest way: (n_queries, n_classes)."""
         if sparse.issparse(codes):
             return self._misfits_of_sparse(targets, codes)
         # Writing, reading and squaring the d-vector X_i c_i of a class was measured to cost 4 products per entry.
-        spared = 4 * self.n_classes * self.n_features + (0 if linear is None else self.n_atoms * self.n_features)
+        spared = 4 * self.n_classes * self.n_features + self._knows(targets) * self.n_atoms * self.n_features
         if (np.diff(self.bounds) ** 2).sum() < spared:
-            return self._misfits_through_grams(targets, codes, linear)
+            return self._misfits_through_grams(targets, codes)
         squares = [self._misfits_of_class(k, targets, codes) for k in range(self.n_classes)]
         return self.xp.stack(squares, axis=1)
 
@@ -314,12 +328,11 @@ class Dictionary:
         block = self.blocks[k]
         return row_squares(targets - codes[:, block] @ self.atoms[block, :])
 
-    def _misfits_through_grams(self, targets, codes, linear):
+    def _misfits_through_grams(self, targets, codes):
         """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
         xp = self.xp
-        linear = self.cross(targets) if linear is None else linear
         spread = self.class_forms(codes) + row_squares(targets)[:, None]
-        squares = spread - 2.0 * self.class_dots(codes, linear)
+        squares = spread - 2.0 * self.class_dots(codes, self.cross(targets))
         # Below this share of the terms added up, too few correct digits are left for a square root.
         cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
         for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():

@@ -8,12 +8,11 @@ from functools import cached_property
 from math import isinf
 from typing import Any
 
-import numpy as np
-
 from ancr.backends.arrays import Array, row_squares
 from ancr.dictionary import Dictionary
-from ancr.quadratics import Quadratic, named_quadratic
+from ancr.quadratics import Quadratic, weights_of
 from ancr.sets import Set, named_set
+from ancr.tolerances import LEAST_SPAN
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,15 @@ class Problem:
 
         An infinite relaxation is the hard constraint itself.
         """
-        weights = named_quadratic(quadratic)(float(alpha), float(beta), dictionary.n_classes)
+        weights = weights_of(quadratic, float(alpha), float(beta), dictionary.n_classes)
         relaxation = None if relaxation is None or isinf(relaxation) else relaxation
         return cls(dictionary, weights, named_set(constraint), relaxation)
 
     @property
     def has_l1_term(self) -> bool:
         """Whether a term ‖c‖₁ matters: if all entries are non-negative and sum to one, it is a constant."""
-        return bool(self.quadratic.absolute) and not self.constraint.is_bounded
+        constant = self.constraint.nonnegative and self.constraint.sums_to_one
+        return bool(self.quadratic.absolute) and not constant
 
     @cached_property
     def lengths(self) -> Array:
@@ -65,5 +65,5 @@ class Problem:
         """
         span = abs(codes) @ self.lengths
         if self.constraint.is_bounded:
-            span = span + float(np.finfo(float).eps) ** 0.25 * self.dictionary.xp.max(self.lengths)
+            span = span + LEAST_SPAN * self.dictionary.xp.max(self.lengths)
         return self.quadratic.reach(self.dictionary) * row_squares(queries) + span**2

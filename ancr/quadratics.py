@@ -33,6 +33,11 @@ class Quadratic:
     target: float = 1.0
     absolute: float = 0.0
 
+    def __post_init__(self):
+        weights = (self.ridge, self.gram, self.blocks, self.absolute)
+        if not all(0.0 <= weight < float("inf") for weight in weights) or not self.gram + self.blocks > 0.0:
+            raise ValueError(f"a quadratic needs weights >= 0 and gram or blocks > 0 to be convex, got {self}")
+
     def matrix(self, dictionary, shift=0.0):
         """H + shift·I, a new (n_atoms, n_atoms) array."""
         matrix = self.gram * dictionary.gram
@@ -77,14 +82,19 @@ class Quadratic:
         return value + unreachable * row_squares(queries) if unreachable else value
 
     def excess(self, dictionary, queries, codes):
-        """The objective as a sum of squares, which is never negative and free of cancellation."""
+        """The objective without the constant that no code can reach, which is never negative."""
+        squares = self.squares(dictionary, queries, codes)
+        return squares + self.absolute * row_sums(abs(codes)) if self.absolute else squares
+
+    def squares(self, dictionary, queries, codes):
+        """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""
         value = self.ridge * row_squares(codes)
         if self.gram:
             value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
         if self.blocks:
             aim = 0.0 if self.gram else self.target / self.blocks
             value += self.blocks * row_sums(dictionary.class_misfits(aim * queries, codes))
-        return value + self.absolute * row_sums(abs(codes)) if self.absolute else value
+        return value
 
 
 # One function per choice on the axis. All have the same parameters; each uses what it needs of λ, β and K classes.
@@ -139,6 +149,10 @@ QUADRATICS = {
 }
 
 
-def named_quadratic(quadratic):
-    """The function with this name; a function is returned unchanged."""
-    return QUADRATICS[quadratic] if isinstance(quadratic, str) else quadratic
+def weights_of(quadratic, alpha, beta, n_classes):
+    """The weights of a quadratic, by name or as a function of λ, β and the number of classes."""
+    function = QUADRATICS[quadratic] if isinstance(quadratic, str) else quadratic
+    weights = function(alpha, beta, n_classes)
+    if not isinstance(weights, Quadratic):
+        raise ValueError(f"quadratic must be a function that returns a Quadratic, got {weights!r} from {quadratic!r}")
+    return weights

@@ -14,6 +14,7 @@ A new rule is a subclass of `Rule`, passed as an object wherever ``rule`` takes 
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Rule(AxisObject, ABC):
     name : str
         Name used in messages.
     learns : bool
-        Whether `prepare` learns from the samples. Such a rule must be prepared again without the samples left out,
+        Whether `set_up` learns from the samples. Such a rule must be prepared again without the samples left out,
         so cross-validation uses folds for it.
     """
 
@@ -37,11 +38,16 @@ class Rule(AxisObject, ABC):
     learns = False
 
     def prepare(self, dictionary):
-        """The rule, ready for a dictionary; most need no preparation."""
-        return self
+        """A copy of this rule that is ready for the queries of a dictionary."""
+        prepared = copy(self)
+        prepared.set_up(dictionary)
+        return prepared
+
+    def set_up(self, dictionary):
+        """Compute what all queries share; most rules have nothing to compute."""
 
     @abstractmethod
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """One score per class for each query, larger is better: (n_queries, n_classes).
 
         Parameters
@@ -52,17 +58,18 @@ class Rule(AxisObject, ABC):
             The queries y.
         codes : array or CSR array of shape (n_queries, n_atoms)
             Their codes c, columns sorted by class.
-        linear : array of shape (n_queries, n_atoms) or None
-            Xᵀy, if the caller has it already.
         """
 
     def winner(self, dictionary, queries, codes):
-        """Index of the class with the largest score, for each query."""
+        """Index of the class with the largest score, for each query; override it only with a cheaper way there."""
         return dictionary.xp.argmax(self.scores_of_present(dictionary, queries, codes), axis=1)
 
     def scores_of_present(self, dictionary, queries, codes):
         """Scores; −∞ for classes that are known by name but have no samples yet."""
         scores = self.scores(dictionary, queries, codes)
+        if tuple(scores.shape) != (queries.shape[0], dictionary.n_classes):
+            wanted = (queries.shape[0], dictionary.n_classes)
+            raise ValueError(f"{self!r}.scores must return one score per query and class, {wanted}, got {scores.shape}")
         empty = np.diff(dictionary.bounds) == 0
         if empty.any():
             scores[:, like(np.flatnonzero(empty), scores)] = -float("inf")
@@ -74,9 +81,9 @@ class Residual(Rule):
 
     name = "res"
 
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """−‖y − X_i c_i‖."""
-        return -class_residuals(dictionary, queries, codes, linear)
+        return -class_residuals(dictionary, queries, codes)
 
 
 class RegularisedResidual(Rule):
@@ -84,9 +91,9 @@ class RegularisedResidual(Rule):
 
     name = "reg"
 
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """log ‖c_i‖² − log ‖y − X_i c_i‖²."""
-        return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes, linear))
+        return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes))
 
 
 class Probabilistic(Rule):
@@ -94,7 +101,7 @@ class Probabilistic(Rule):
 
     name = "pro"
 
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """−‖Xc − X_i c_i‖²."""
         return -dictionary.class_misfits(dictionary.image(codes), codes)
 
@@ -104,7 +111,7 @@ class LabelScore(Rule):
 
     name = "label"
 
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """Σ c_i."""
         return dictionary.class_sums(codes)
 
@@ -117,9 +124,9 @@ def named_rule(rule):
     return RULES[rule] if isinstance(rule, str) else rule
 
 
-def class_residuals(dictionary, queries, codes, linear=None):
+def class_residuals(dictionary, queries, codes):
     """‖y − X_i c_i‖ for each query and class: (n_queries, n_classes)."""
-    return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes, linear))
+    return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes))
 
 
 def log_ratio(norms, squares):

@@ -104,9 +104,15 @@ class Set(AxisObject, ABC):
         """The nearest point of the set, for each row."""
 
     def violation(self, codes):
-        """Distance from feasibility in the most violated constraint, for each row."""
+        """Distance from feasibility in the most violated constraint, for each row.
+
+        The two words say it for a plain set; for any other it is the largest entry of c less its projection.
+        """
         sums = row_sums(codes)
         xp = namespace(sums)
+        if not self.plain:
+            codes = dense(codes)
+            return xp.max(xp.abs(codes - self.project(codes)), axis=1)
         worst = xp.abs(sums - 1.0) if self.sums_to_one else xp.zeros_like(sums)
         if self.nonnegative:
             lowest = codes.min(axis=1).toarray().ravel() if sparse.issparse(codes) else xp.min(codes, axis=1)
@@ -218,6 +224,13 @@ class Simplex(Set):
 
 
 SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}
+
+
+def asks_for_unit_sum(constraint):
+    """Whether a set, by name or as an object, asks for Σc = 1; False for an unknown name, which validation reports."""
+    return (
+        constraint in SETS and SETS[constraint].sums_to_one if isinstance(constraint, str) else constraint.sums_to_one
+    )
 
 
 def named_set(constraint):

@@ -13,7 +13,7 @@ from ancr.problem import Problem
 from ancr.tolerances import Tolerances
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """Codes of a batch of queries, with what is needed to judge them. All arrays belong to the atoms' library.
 
@@ -41,6 +41,10 @@ class Solution:
     queries: Array
     history: Array | None = None
 
+    def __repr__(self) -> str:
+        queries, atoms = self.sorted_codes.shape
+        return f"{type(self).__name__}({queries} queries over {atoms} atoms, {int(self.converged.sum())} converged)"
+
     @cached_property
     def codes(self) -> Any:
         """One code per row, columns in the order of the atoms given; sparse NumPy codes are CSR."""
@@ -50,6 +54,11 @@ class Solution:
     def sorted_members(self) -> Any:
         """The nearest points of the set; without a relaxation, the codes themselves."""
         return self.sorted_codes
+
+    @property
+    def proof(self) -> Solution:
+        """The solution whose gap and violation certify this one: itself, without a relaxation."""
+        return self
 
     def _by_block(self, function: Callable[[Array, Any], Array]) -> Array:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8

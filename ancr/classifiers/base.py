@@ -27,7 +27,7 @@ from ancr.classifiers.explanation import explain_block
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import RULES, Rule, class_residuals, named_rule
-from ancr.sets import SETS
+from ancr.sets import asks_for_unit_sum
 from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
 
 
@@ -179,7 +179,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         tags.array_api_support = True
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
-        tags.classifier_tags.poor_score = not SETS.get(self.constraint, self.constraint).sums_to_one
+        fitted = "solver_" in vars(self)
+        tags.classifier_tags.poor_score = not (
+            self.solver_.problem.constraint.sums_to_one if fitted else asks_for_unit_sum(self.constraint)
+        )
         return tags
 
     def _map_solutions(self, method, X, then):

@@ -1,7 +1,5 @@
 """The methods that the paper compares ANCR with, as choices on the axes."""
 
-from copy import copy
-
 from sklearn.utils._param_validation import StrOptions
 
 from ancr.classifiers.base import BaseRepresentationClassifier
@@ -296,16 +294,14 @@ class Mixed(Rule):
     def __init__(self, weight=0.5, subspace_alpha=1e-4):
         self.weight, self.subspace_alpha = weight, subspace_alpha
 
-    def prepare(self, dictionary):
-        """A copy that can code queries over each class alone."""
-        prepared = copy(self)
-        prepared.alone = ClosedForm().prepare(Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha))
-        return prepared
+    def set_up(self, dictionary):
+        """Prepare to code queries over each class alone."""
+        self._alone = ClosedForm().prepare(Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha))
 
-    def scores(self, dictionary, queries, codes, linear=None):
+    def scores(self, dictionary, queries, codes):
         """log ‖c_i‖² − log [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²]."""
-        subspaces = dictionary.class_misfits(queries, self.alone.solve(queries).sorted_codes)
-        together = dictionary.class_misfits(queries, codes, linear)
+        subspaces = dictionary.class_misfits(queries, self._alone.solve(queries).sorted_codes)
+        together = dictionary.class_misfits(queries, codes)
         mixed = (1.0 - self.weight) * subspaces + self.weight * together
         return log_ratio(dictionary.class_norms(codes), mixed)
 

@@ -19,7 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ancr.dictionary import Dictionary, kind_of_labels
 from ancr.distributed.shards import Candidates, Question, Shard, price
-from ancr.rules import class_residuals, named_rule
+from ancr.rules import class_residuals
+from ancr.solvers.choice import find_solver
+from ancr.solvers.working_set.tolerances import not_certified
 
 # Queries whose candidates the client holds at once.
 BLOCK_QUERIES = 256
@@ -126,7 +128,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         strict = constraint.sums_to_one or quadratic.ridge > 0.0
         able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
-        if not able or quadratic.blocks or quadratic.absolute or self.estimator.solver != "exact":
+        exact = able and find_solver(self.estimator.solver, self._problem).is_exact
+        if not exact or quadratic.blocks or quadratic.absolute:
             raise ValueError(
                 "estimator must have solver='exact', no ℓ1 term, no class blocks, no relaxation and "
                 "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
@@ -166,8 +169,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             done += self._optimise_block(X[start : start + BLOCK_QUERIES])
         unmet = sum(not query.certified for query in done)
         if unmet:
-            message = f"{unmet} of {len(done)} queries could not be certified optimal to tol={self.tol:g}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(not_certified(unmet, len(done), self.tol), ConvergenceWarning, stacklevel=3)
         return done
 
     def _optimise_block(self, rows):
@@ -235,5 +237,9 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(self._decisions(X), axis=1)]
 
     def _decisions(self, X):
-        rule = named_rule(self.estimator.rule)
-        return np.array([query.per_class(rule.scores) for query in self._optimise(X)])
+        rule = self.estimator._make_rule()
+
+        def scores(dictionary, queries, codes):
+            return rule.prepare(dictionary).scores(dictionary, queries, codes)
+
+        return np.array([query.per_class(scores) for query in self._optimise(X)])

@@ -19,7 +19,8 @@ class CertifiedCount(Solver):
     """
 
     def __init__(self, solver):
-        self._solver, self.problem, self.block_rows = solver, solver.problem, solver.block_rows
+        self._solver, self.problem = solver, solver.problem
+        self.block_rows, self.relaxes = solver.block_rows, solver.relaxes
         self._solutions, self._infeasible = [], 0
 
     def refuses(self, problem):
@@ -37,8 +38,8 @@ class CertifiedCount(Solver):
     def solve(self, queries, history=False):
         """Solve, and keep the solution."""
         solution = self._solver.solve(queries, history)
-        if sparse.issparse(solution.sorted_members):
-            self._solutions.append(solution)
+        if sparse.issparse(solution.proof.sorted_codes):
+            self._solutions.append(solution.proof)
         elif self.problem.constraint.has_inequalities:
             self._infeasible += len(queries)
         return solution

@@ -20,7 +20,7 @@ from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.selection.scoring import Folds, candidates, choose, leave_one_out, results_table
-from ancr.sets import named_set
+from ancr.sets import asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.working_set.host import GRAM_BUDGET
@@ -236,7 +236,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         fits = 4 * dictionary.n_atoms**2 <= GRAM_BUDGET
         learning = any(named_rule(rule).learns for rule in self.rules)
         able = all(LeaveOneOut.accepts(one.problem(dictionary)) for one in grid)
-        return self.solver == "exact" and fits and able and not learning
+        exact = all(find_solver(self.solver, one.problem(dictionary)).is_exact for one in grid)
+        return exact and fits and able and not learning
 
     def _learned(self, dictionary, outcomes):
         index = choose(outcomes, self.scoring, self.one_standard_error)
@@ -344,7 +345,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
-        tags.classifier_tags.poor_score = not any(named_set(one).sums_to_one for one in self.constraints or ())
+        tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in self.constraints)
         return tags
 
 

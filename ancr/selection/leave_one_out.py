@@ -55,6 +55,10 @@ class LeaveOneOut:
         self._known: dict[Any, sparse.csr_array] = {}
 
     @cached_property
+    def _double(self) -> Dictionary:
+        return self.dictionary.in_double
+
+    @cached_property
     def _spectrum(self) -> Spectrum:
         return Spectrum(self.dictionary)
 
@@ -64,7 +68,7 @@ class LeaveOneOut:
         flat = not (problem.constraint.has_inequalities or problem.has_l1_term)
         if flat and not problem.quadratic.ridge:
             return False
-        return any(solver.refusal(problem) is None for solver in (ClosedForm(), HostWorkingSet(), Relaxed()))
+        return any(solver.objection(problem) is None for solver in (ClosedForm(), HostWorkingSet(), Relaxed()))
 
     def map(self, problem: Problem, then: Callable[[slice, Any, Any], Any]) -> list[Any]:
         """Results of ``then(rows, c, z)`` on blocks of atoms, with c the codes and z those in the set.
@@ -84,7 +88,7 @@ class LeaveOneOut:
         results = map_rows(work, self.dictionary.atoms, 40 * n, BLOCK_ROWS)
         if not free:
             codes = sparse.vstack([z for _, z in results], format="csr")
-            self._known[problem.constraint] = self._known[problem.constraint, problem.relaxation] = codes
+            self._known[id(problem.constraint)] = self._known[id(problem.constraint), problem.relaxation] = codes
             if unmet := sum(self._unmet):
                 text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
                 warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -93,7 +97,7 @@ class LeaveOneOut:
     def _free(self, problem: Problem) -> Block:
         quadratic = problem.quadratic
         # The ridge would be lost in the rounding of a single-precision Gram matrix.
-        dictionary = self.dictionary.in_double
+        dictionary = self._double
         inverse = psd_inverse(quadratic.matrix(dictionary), quadratic.ridge)
         if problem.constraint.sums_to_one:
             sums = inverse.sum(axis=1)
@@ -131,7 +135,7 @@ class LeaveOneOut:
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
         gram = solver.source.gram
         self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
-        constraint = problem.constraint
+        constraint = id(problem.constraint)
         known = self._known.get((constraint, problem.relaxation), self._known.get(constraint))
 
         def block(rows: slice) -> tuple[Any, Any]:

@@ -15,10 +15,8 @@ from ancr.rules import Rule, named_rule
 from ancr.selection.calibration import concentration, fit_temperature
 from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.sets import Set
-from ancr.solvers import Relaxed, Solver, make_solver
-from ancr.solvers.choice import accepts
-from ancr.solvers.relaxed import shift
-from ancr.solvers.whitening import Spectrum
+from ancr.solvers import Solver
+from ancr.solvers.choice import accepts, find_solver
 
 # Codes that only have to decide a class need not be exact to the last digit.
 _TOL = 1e-4
@@ -80,14 +78,14 @@ def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relax
     A relaxation that the solver does not accept is dropped; of settings that give the same problem only one is kept.
     """
     found, path = {}, sorted({np.inf if value is None else value for value in relaxations}, reverse=True)
-    grid = product(quadratics, constraints, betas, sorted(alphas), path)
-    for quadratic, constraint, beta, alpha, relaxation in grid:
+    grid = product(quadratics, enumerate(constraints), betas, sorted(alphas), path)
+    for quadratic, (place, constraint), beta, alpha, relaxation in grid:
         bent = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
         relaxation = bent.relaxation if accepts(solver, bent) else None
         without = Problem.of(dictionary, quadratic, constraint, alpha=0.0, beta=beta).quadratic
         alpha = 0.0 if without == bent.quadratic else alpha  # least squares has no alpha
         one = Candidate(quadratic, constraint, beta, alpha, relaxation)
-        found.setdefault((bent.quadratic, bent.constraint, relaxation), one)
+        found.setdefault((bent.quadratic, place, relaxation), one)
     return list(found.values())
 
 
@@ -100,19 +98,20 @@ def leave_one_out(dictionary, candidates, rules, code):
     loo = LeaveOneOut(single, tol=tol)
     alone = np.diff(single.bounds)[single.labels] == 1
     _ = single.gram, single.block_grams  # computed here, with all BLAS threads, not in each of our threads
-    temperatures = dict.fromkeys(rules)
+    temperatures, prepared = [None] * len(rules), [named_rule(rule).prepare(single) for rule in rules]
     for candidate in candidates:
 
         def decide(rows, c, z):
-            codes, queries, linear = (z if code == "z" else c), single.atoms[rows], single.gram[rows]
-            values = [named_rule(rule).scores(single, queries, codes, linear=linear) for rule in rules]
+            codes, queries = (z if code == "z" else c), single.atoms[rows]
+            knowing = single.knowing_cross(queries, single.gram[rows])
+            values = [rule.scores(knowing, queries, codes) for rule in prepared]
             left = np.flatnonzero(alone[rows])
             for decisions in values:  # without its only sample a class comes last
                 decisions[left, single.labels[rows][left]] = decisions[left].min(axis=1)
             return *values, concentration(single, z), _entries(z)
 
         *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
-        for rule, parts in zip(rules, decisions, strict=True):
+        for place, (rule, parts) in enumerate(zip(rules, decisions, strict=True)):
             outcome = Outcome(
                 candidate,
                 rule,
@@ -120,9 +119,9 @@ def leave_one_out(dictionary, candidates, rules, code):
                 np.concatenate(concentrations),
                 sum(used) / single.n_atoms,
                 single.labels,
-                temperatures[rule],
+                temperatures[place],
             )
-            temperatures[rule] = outcome.temperature
+            temperatures[place] = outcome.temperature
             yield outcome
 
 
@@ -203,14 +202,14 @@ class Folds:
         return results
 
     def _solvers(self, dictionary):
-        """One prepared solver per candidate."""
-        tol, spectrum = _coarse(dictionary)[1], None
+        """One prepared solver per candidate; those of a kind share what they have in common."""
+        tol, kinds = _coarse(dictionary)[1], {}
         for candidate in self.candidates:
-            problem, solver = candidate.problem(dictionary), self.solver
-            if problem.relaxation is not None:
-                spectrum = spectrum or Spectrum(dictionary)
-                solver = Relaxed(tol, self.code, whitening=spectrum.at(shift(problem)))
-            yield make_solver(solver, problem, tol=tol, code=self.code)
+            problem = candidate.problem(dictionary)
+            solver = find_solver(self.solver, problem, tol=tol, code=self.code)
+            if type(solver) not in kinds:
+                kinds[type(solver)] = solver.along_path(dictionary)
+            yield kinds[type(solver)].prepare(problem)
 
 
 def _join_folds(settings, parts, y, classes, folds):

@@ -61,9 +61,10 @@ def solve(
     constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="simplex"
         The set that a code must lie in.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
-        How the code is found. ``"exact"`` supports every set and returns the optimum; ``"admm"`` is the paper's
+        How the code is found. ``"exact"`` supports the plain sets and returns the optimum; ``"admm"`` is the paper's
         Algorithm 1 for sets with inequalities; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets;
-        ``"interior_point"`` is for SRC's problem.
+        ``"interior_point"`` is for SRC's problem. A solver given as an object keeps its own options; ``rho``,
+        ``max_iter``, ``tol`` and ``code`` are for the named ones.
     quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"} or callable
         ``"least_squares"`` drops the ridge and ignores ``alpha``; ``"l1"`` replaces it by λ‖c‖₁, for the free set
         (SRC's problem) and the non-negative one. The last three have class terms, see `RepresentationClassifier`.

@@ -69,10 +69,8 @@ class ADMM(Solver):
     def __init__(
         self, rho: float = 1.0, max_iter: int | None = None, tol: float | None = None, code: str | None = None
     ) -> None:
-        self.rho = float(rho)
+        self.rho, self.tol, self.code = rho, tol, code
         self.max_iter: Any = max_iter
-        self.tol, self.code = tol, code or "z"
-        self.fixed_count = max_iter is not None and tol is None
 
     def refuses(self, problem: Problem) -> str | None:
         """It needs a set to project on, and a differentiable objective."""
@@ -83,6 +81,8 @@ class ADMM(Solver):
     def set_up(self) -> None:
         """Invert the c-step's matrix through the smaller side."""
         dictionary = self.problem.dictionary
+        self.fixed_count = self.max_iter is not None and self.tol is None
+        self.code = self.code or "z"
         if self.max_iter is None:
             self.max_iter = DEFAULT_MAX_ITER
         if self.tol is None:

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ancr.axis import AxisObject
 from ancr.backends.arrays import BLOCK_ROWS, Array, map_rows
+from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.solution import Solution
 
@@ -37,6 +38,8 @@ class Solver(AxisObject, ABC):
         Maximum number of queries per block.
     on_coordinates : bool
         Whether it reads the coordinates of the atoms; if not, inner products are enough for it.
+    is_exact : bool
+        Whether it returns the optimum itself, so that leave-one-out may find it in a quicker way.
     relaxes : bool
         Whether it solves problems with a relaxation; if not, it solves those without.
     problem : Problem
@@ -47,6 +50,7 @@ class Solver(AxisObject, ABC):
     options: ClassVar[tuple[str, ...]] = ()
     block_rows: ClassVar[int] = BLOCK_ROWS
     on_coordinates: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False
     relaxes: ClassVar[bool] = False
     problem: Problem
 
@@ -57,10 +61,12 @@ class Solver(AxisObject, ABC):
         Whether the problem has a relaxation has been checked against ``relaxes`` already.
         """
 
-    def refusal(self, problem: Problem) -> str | None:
+    def objection(self, problem: Problem) -> str | None:
         """As `refuses`, after checking ``relaxes``."""
         if self.relaxes != (problem.relaxation is not None):
             return "it is for relaxed problems" if self.relaxes else "it has no relaxation"
+        if self.on_coordinates and not problem.dictionary.has_coordinates:
+            return "it needs coordinates, and this space gives inner products alone"
         return self.refuses(problem)
 
     def prepare(self, problem: Problem) -> Any:
@@ -69,6 +75,10 @@ class Solver(AxisObject, ABC):
         prepared.problem = problem
         prepared.set_up()
         return prepared
+
+    def along_path(self, dictionary: Dictionary) -> Any:
+        """A solver to prepare for many problems over one dictionary, which may share what they have in common."""
+        return self
 
     def set_up(self) -> None:
         """Compute what all queries of ``self.problem`` share."""

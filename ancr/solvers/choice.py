@@ -53,7 +53,7 @@ def make_solver(solver: str | Solver, problem: Problem, **options: Any) -> Solve
 def accepts(solver: str | Solver, problem: Problem) -> bool:
     """Whether a solver, by name or as an object, can solve a problem."""
     candidates = _named(solver, {}) if isinstance(solver, str) else [solver]
-    return any(candidate.refusal(problem) is None for candidate in candidates)
+    return any(candidate.objection(problem) is None for candidate in candidates)
 
 
 def find_solver(solver: str | Solver, problem: Problem, **options: Any) -> Solver:
@@ -69,7 +69,7 @@ def find_solver(solver: str | Solver, problem: Problem, **options: Any) -> Solve
     candidates = _named(solver, options) if isinstance(solver, str) else [solver]
     reasons: list[str] = []
     for candidate in candidates:
-        reason = candidate.refusal(problem)
+        reason = candidate.objection(problem)
         if reason is None:
             return candidate
         # Of several solvers behind a name, the message quotes the last one made for such problems.

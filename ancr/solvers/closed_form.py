@@ -32,6 +32,7 @@ class ClosedForm(Solver):
 
     name = "closed_form"
     on_coordinates = True
+    is_exact = True
 
     def refuses(self, problem: Problem) -> str | None:
         """It solves problems whose code is an affine function of the query."""

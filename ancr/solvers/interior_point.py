@@ -39,7 +39,7 @@ class InteriorPoint(Solver):
     on_coordinates = True
 
     def __init__(self, tol: float | None = None) -> None:
-        self.tol = 1e-2 if tol is None else tol
+        self.tol = tol
 
     def refuses(self, problem: Problem) -> str | None:
         """It solves only the ℓ1 problem of SRC."""
@@ -50,6 +50,7 @@ class InteriorPoint(Solver):
 
     def set_up(self) -> None:
         """Work in double precision: the barrier's terms differ by many orders of magnitude."""
+        self.tol = 1e-2 if self.tol is None else self.tol
         self._atoms = self.problem.dictionary.atoms.astype(np.float64)
 
     def warning(self, unmet: int, total: int) -> str | None:

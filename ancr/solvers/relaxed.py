@@ -16,6 +16,7 @@ where p = b − Hz is the pull of each atom. ``docs/choosing.md`` derives it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,11 +25,12 @@ import numpy as np
 from scipy import sparse
 
 from ancr.backends.arrays import read_only
+from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import relaxed
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
-from ancr.solvers.whitening import Whitening
+from ancr.solvers.whitening import Spectrum, Whitening
 from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run
 
 
@@ -43,25 +45,19 @@ class Relaxed(Solver):
         Which of the two to return: c, near the set, or z, in it. None means c.
     gram_budget : int
         As for `HostWorkingSet`.
-    whitening : callable or None
-        A whitening for this dictionary and μ, from `ancr.solvers.whitening`; None makes one.
     """
 
     name = "exact"
     options = ("tol", "code", "gram_budget")
     block_rows = HostWorkingSet.block_rows
     on_coordinates = True
+    is_exact = True
     relaxes = True
 
-    def __init__(
-        self,
-        tol: float | None = None,
-        code: str | None = None,
-        gram_budget: int = GRAM_BUDGET,
-        whitening: Any = None,
-    ) -> None:
-        self.code, self._whitening = code or "c", whitening
-        self._inner = HostWorkingSet(tol, gram_budget)
+    _spectrum: Spectrum | None = None  # shared along a path of μ
+
+    def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = GRAM_BUDGET) -> None:
+        self.tol, self.code, self.gram_budget = tol, code, gram_budget
 
     def refuses(self, problem: Problem) -> str | None:
         """It relaxes inequalities, so the set must have some."""
@@ -71,14 +67,24 @@ class Relaxed(Solver):
             return "relaxation goes with quadratics that have neither class terms nor an ℓ1 term"
         if problem.dictionary.is_foreign:
             return "relaxation runs on NumPy arrays only"
-        return self._inner.refuses(problem)
+        return HostWorkingSet().refuses(problem)
+
+    def along_path(self, dictionary: Dictionary) -> Relaxed:
+        """One eigendecomposition for every μ."""
+        sharing = copy(self)
+        sharing._spectrum = Spectrum(dictionary)
+        return sharing
 
     def set_up(self) -> None:
         """Whiten the atoms and prepare the exact solver over them."""
         problem = self.problem
-        self._whiten = self._whitening or Whitening(problem.dictionary, shift(problem))
+        if self._spectrum is None:
+            self._whiten: Any = Whitening(problem.dictionary, shift(problem))
+        else:
+            self._whiten = self._spectrum.at(shift(problem))
         quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
-        self._exact = self._inner.prepare(Problem(self._whiten.dictionary, quadratic, problem.constraint))
+        inner = Problem(self._whiten.dictionary, quadratic, problem.constraint)
+        self._exact = HostWorkingSet(self.tol, self.gram_budget).prepare(inner)
 
     def warm_up(self, queries: np.ndarray) -> None:
         """As for the exact solver."""
@@ -135,7 +141,7 @@ def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr)), codes.indices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelaxedSolution(Solution):
     """A solution of the relaxed problem; ``inner`` is that of the whitened problem in z, which certifies it."""
 
@@ -155,6 +161,11 @@ class RelaxedSolution(Solution):
         value = self.problem.quadratic.objective(self.problem.dictionary, self.queries[block], codes)
         codes[_entries(part.sorted_codes)] -= part.sorted_codes.data
         return value + _half_price(self.problem) * np.einsum("ij,ij->i", codes, codes)
+
+    @property
+    def proof(self) -> Solution:
+        """The solution of the whitened problem, whose gap is this one's."""
+        return self.inner
 
     @property
     def gap(self) -> np.ndarray:

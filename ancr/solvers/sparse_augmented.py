@@ -32,7 +32,7 @@ class SparseAugmented(Solver):
         """It extends a closed form."""
         if problem.dictionary.is_foreign:
             return "it runs on NumPy arrays only"
-        return ClosedForm().refusal(problem)
+        return ClosedForm().objection(problem)
 
     def set_up(self) -> None:
         """Prepare the ridge code, and the Gram matrix."""

@@ -1,8 +1,6 @@
 """A set: the simplex with a cap on every entry, so that no sample decides alone."""
 
-import numpy as np
-
-from ancr.backends.arrays import dense, row_dots
+from ancr.backends.arrays import namespace, row_dots
 from ancr.sets import Set
 
 
@@ -19,19 +17,17 @@ class CappedSimplex(Set):
         """clip(v − θ, 0, cap) with θ found by bisection: the sum falls from n·cap to 0 as θ grows."""
         if self.cap * points.shape[1] < 1.0:
             raise ValueError(f"cap must be at least 1/{points.shape[1]}, got {self.cap}")
-        low, high = points.min(axis=1) - self.cap, points.max(axis=1)
+        xp = namespace(points)
+        low, high = xp.min(points, axis=1, keepdims=True) - self.cap, xp.max(points, axis=1, keepdims=True)
         for _ in range(60):
             middle = (low + high) / 2.0
-            enough = np.clip(points - middle[:, None], 0.0, self.cap).sum(axis=1) >= 1.0
-            low, high = np.where(enough, middle, low), np.where(enough, high, middle)
-        return np.clip(points - low[:, None], 0.0, self.cap)
-
-    def violation(self, codes):
-        """The simplex's, and how far the largest entry exceeds the cap."""
-        return np.maximum(super().violation(codes), dense(codes).max(axis=1) - self.cap)
+            enough = xp.sum(xp.clip(points - middle, 0.0, self.cap), axis=1, keepdims=True) >= 1.0
+            low, high = xp.where(enough, middle, low), xp.where(enough, high, middle)
+        return xp.clip(points - low, 0.0, self.cap)
 
     def support(self, pull):
         """max pᵀv: as much as the cap allows on the largest entries. The certificate follows from it."""
-        largest_first = -np.sort(-pull, axis=1)
-        weights = np.clip(1.0 - self.cap * np.arange(pull.shape[1]), 0.0, self.cap)
-        return row_dots(largest_first, np.broadcast_to(weights, pull.shape))
+        xp = namespace(pull)
+        before = self.cap * xp.cumulative_sum(xp.ones_like(pull), axis=1) - self.cap  # used up by larger entries
+        weights = xp.clip(1.0 - before, 0.0, self.cap)
+        return row_dots(xp.sort(pull, axis=1, descending=True), weights)

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,21 +10,25 @@ import pytest
 import quadprog
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
 
 from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, solve
+from ancr.backends.arrays import dense, to_numpy
 from ancr.experiments.experiment import Experiment
 from ancr.experiments.runner import make_plans
+from ancr.problem import Problem
 from ancr.solvers import ADMM
+from tests.array_libraries import BACKENDS, converter
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
 from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.energy import Energy
 from tests.recipes.iris import Iris
-from tests.recipes.largest_entry import LargestEntry
 from tests.recipes.projected_gradient import ProjectedGradient
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = {
     "capped_simplex": 60,
-    "largest_entry": 20,
+    "energy": 20,
     "between_crc_and_nsc": 10,
     "projected_gradient": 60,
     "iris": 30,
@@ -85,6 +90,34 @@ def test_a_set_of_ones_own_in_a_classifier(digits):
         RepresentationClassifier(constraint=CappedSimplex(0.1)).fit(X, y)
 
 
+def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
+    X, y, _, _ = digits
+    clf = RepresentationClassifier(constraint=CappedSimplex(), solver="admm", rho=0.1, max_iter=10)
+    search = GridSearchCV(clf, {"constraint__cap": [0.05, 0.3]}, cv=2).fit(X, y)
+    assert search.best_estimator_.constraint.cap in (0.05, 0.3)
+    assert clf.constraint.cap == 0.2
+    with pytest.raises(ValueError, match="has no parameter 'hat'"):
+        clf.set_params(constraint__hat=1.0)
+
+
+@pytest.mark.parametrize("library", BACKENDS)
+def test_a_set_of_ones_own_on_other_arrays(library):
+    arrays, rng = converter(library), np.random.default_rng(2)
+    atoms, queries = rng.random((15, 8)), rng.random((3, 8))
+    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": "admm", "rho": 0.5, "max_iter": 500}
+    plain, moved = solve(atoms, queries, **settings), solve(arrays(atoms), arrays(queries), **settings)
+    np.testing.assert_allclose(to_numpy(dense(moved.codes)), plain.codes.toarray(), atol=1e-12)
+    np.testing.assert_allclose(to_numpy(moved.gap), plain.gap, atol=1e-12)
+
+
+def test_a_code_outside_a_set_of_ones_own_is_not_certified():
+    rng = np.random.default_rng(3)
+    atoms, queries = rng.random((15, 8)), rng.random((3, 8))
+    exact = solve(atoms, queries, constraint="simplex")
+    problem = Problem.of(exact.problem.dictionary, "ridge", CappedSimplex(0.1), alpha=1e-3)
+    assert not replace(exact, problem=problem).verify(tol=1.0).any()
+
+
 def test_objects_in_a_grid(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
@@ -92,7 +125,7 @@ def test_objects_in_a_grid(digits):
         constraints=[CappedSimplex(0.1), CappedSimplex(0.5), "simplex"],
         alphas=[1e-2],
         betas=[0.1],
-        rules=["res", LargestEntry()],
+        rules=["res", Energy()],
         solver=ADMM(rho=0.1, max_iter=20),
         cv=3,
     ).fit(X, y)
@@ -113,10 +146,11 @@ def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
 
 def test_a_rule_of_ones_own(digits):
     X, y, Q, truth = digits
-    clf = ANCRClassifier(rule=LargestEntry()).fit(X, y)
-    largest = clf.codes(Q).toarray().argmax(axis=1)
-    np.testing.assert_array_equal(clf.predict(Q), y[largest])
-    assert "rule=LargestEntry()" in repr(clf)
+    clf = ANCRClassifier(rule=Energy()).fit(X, y)
+    squares = clf.codes(Q).toarray() ** 2
+    energies = np.stack([squares[:, y == label].sum(axis=1) for label in clf.classes_], axis=1)
+    np.testing.assert_array_equal(clf.predict(Q), clf.classes_[energies.argmax(axis=1)])
+    assert "rule=Energy()" in repr(clf)
     assert clone(clf).fit(X, y).score(Q, truth) == clf.score(Q, truth)
 
 

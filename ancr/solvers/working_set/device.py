@@ -50,8 +50,8 @@ from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.tolerances import DEPENDENT, LEAST_SPAN, ROUNDINGS, SHARE_OF_GAP, kappa_of, not_certified
-from ancr.tolerances import Tolerances
+from ancr.solvers.working_set.tolerances import DEPENDENT, ROUNDINGS, SHARE_OF_GAP, kappa_of, not_certified
+from ancr.tolerances import LEAST_SPAN, Tolerances
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
 MATRIX_BUDGET = 2**33
@@ -158,6 +158,7 @@ class DeviceWorkingSet(Solver):
     name = "exact"
     options = ("tol",)
     on_coordinates = True
+    is_exact = True
 
     def __init__(self, tol: float | None = None, matrix_budget: int = MATRIX_BUDGET) -> None:
         self.tol: Any = tol

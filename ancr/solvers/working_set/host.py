@@ -26,13 +26,12 @@ from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.working_set.tolerances import (
     DEPENDENT,
-    LEAST_SPAN,
     ROUNDINGS,
     SHARE_OF_GAP,
     kappa_of,
     not_certified,
 )
-from ancr.tolerances import Tolerances
+from ancr.tolerances import LEAST_SPAN, Tolerances
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
 GRAM_BUDGET = 2**30
@@ -70,6 +69,7 @@ class HostWorkingSet(Solver):
     # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
     block_rows = 1024
     on_coordinates = True
+    is_exact = True
 
     def __init__(self, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
         self.tol: Any = tol

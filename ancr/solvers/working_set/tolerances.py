@@ -10,8 +10,6 @@ DEPENDENT = 1e-13
 SHARE_OF_GAP = 0.01
 # Pulls cannot be known better than this many units in the last place of the terms they are made of.
 ROUNDINGS = 32.0
-# On a bounded set a code cannot shrink with its query: ε^(1/4) of the longest atom's length always counts as span.
-LEAST_SPAN = float(np.finfo(float).eps) ** 0.25
 
 
 def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:

@@ -1,0 +1,13 @@
+"""A rule: the class with the most energy in the code."""
+
+from ancr.rules import Rule
+
+
+class Energy(Rule):
+    """‖c_i‖², the squared norm of the entries of each class."""
+
+    name = "energy"
+
+    def scores(self, dictionary, queries, codes):
+        """One score per class, larger is better."""
+        return dictionary.class_norms(codes)
