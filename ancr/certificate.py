@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.sparse.linalg import LinearOperator, cg
 
 from ancr.backends.arrays import Array, in_double, row_dots, row_sums, to_numpy
 from ancr.dictionary import Dictionary
-from ancr.hull import nearest_to_origin
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
@@ -53,24 +53,28 @@ class Certificate:
 
     @cached_property
     def interior_direction(self) -> tuple[Array | None, float]:
-        """He and eᵀHe for some e with He ≥ 1; (None, 0) if none exists or double precision cannot find one.
+        """He and eᵀHe for some e with He ≥ 1 on all atoms but zero ones; (None, 0) if none is found.
 
-        Such an e exists exactly when the origin is not in the convex hull of the atoms (with a ridge, always): it is
-        the hull's point of least H-norm, scaled.
+        Equal weights will do where atoms lie on one side of the origin, as non-negative data does. Otherwise He = 1 is
+        solved by conjugate gradients; with a ridge the set has a bound that needs no e.
         """
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        # The pull of an all-zero atom is always zero, but the atom would put the origin into the hull.
-        lengths = to_numpy(self.problem.lengths)
-        present = np.flatnonzero(lengths > 0.0)
-        if not len(present):
+        present = to_numpy(self.problem.lengths) > 0.0
+
+        def times_h(code: np.ndarray) -> np.ndarray:
+            return -to_numpy(quadratic.pull(dictionary, None, dictionary.like(code[None, :])))[0, :]
+
+        direction = present / max(present.sum(), 1)
+        image = times_h(direction)
+        if not quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
+            system = LinearOperator((dictionary.n_atoms,) * 2, times_h, dtype=np.float64)
+            with np.errstate(all="ignore"):  # where there is no e, whatever comes out is told below
+                direction, _ = cg(system, 1.0 * present, maxiter=200)
+                image = times_h(direction)
+        least = float(image[present].min(initial=0.0 if not present.any() else np.inf))
+        if not least > 1e-12 * np.abs(image).max(initial=0.0):
             return None, 0.0
-        image, norm = nearest_to_origin(dictionary, quadratic, present)
-        least = float(image.min())
-        if least <= 1e-12 * lengths.max() ** 2:
-            return None, 0.0
-        lift = np.zeros(dictionary.n_atoms)
-        lift[present] = image / least
-        return dictionary.like(lift), norm / least**2
+        return dictionary.like(image / least), float(direction @ image) / least**2
 
 
 @dataclass(frozen=True)

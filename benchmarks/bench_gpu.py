@@ -183,7 +183,7 @@ def exact_profile(bench, train, labels, queries):
     with bench.timed(phases, "solve"):
         solution = clf.solver_.solve(queries)
     with bench.timed(phases, "rule"):
-        clf._winners(queries, solution)
+        clf.winners(queries, solution)
     with bench.timed(phases, "certificate"):
         certified = int(solution.verify().sum())
     sizes = (solution.sorted_codes > 0).sum(dim=1).double()

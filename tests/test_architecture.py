@@ -99,7 +99,7 @@ def test_nothing_leaks_from_the_namespace():
 
 def test_only_solvers_that_declare_it_read_coordinates():
     files = dict(sources())
-    for name in ("rules.py", "quadratics.py", "sets.py", "problem.py", "certificate.py", "hull.py", "solution.py"):
+    for name in ("rules.py", "quadratics.py", "sets.py", "problem.py", "certificate.py", "solution.py"):
         assert ".atoms" not in files[name].replace("``atoms``", ""), name
     for name, text in files.items():
         if name.startswith("solvers/") and "(Solver)" in text and ".atoms" in text:

@@ -185,7 +185,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         )
         return tags
 
-    def _map_solutions(self, method, X, then):
+    def map_solutions(self, method, X, then):
         """Results of ``then(queries, solution)`` on each block of queries, for a public method."""
         check_is_fitted(self)
         caller = f"Inputs passed to {type(self).__name__}.{method}()"
@@ -197,7 +197,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return self.solver_.map(X, then, unit_rows if self._unit_norm else None)
 
-    def _winners(self, queries, solution):
+    def winners(self, queries, solution):
         """Index of the winning class, for each query."""
         return self._rule.winner(self.dictionary_, queries, solution.sorted_codes)
 
@@ -205,7 +205,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         def decide(queries, solution):
             return self._rule.scores_of_present(self.dictionary_, queries, solution.sorted_codes)
 
-        return concat(self._map_solutions(method, X, decide))
+        return concat(self.map_solutions(method, X, decide))
 
     def predict(self, X):
         """Label of the class that represents each query best.
@@ -220,9 +220,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_queries,)
             In the library and on the device of X; string labels are NumPy arrays.
         """
-        return self._labels(concat(self._map_solutions("predict", X, self._winners)))
+        return self.labels(concat(self.map_solutions("predict", X, self.winners)))
 
-    def _labels(self, winners):
+    def labels(self, winners):
+        """Labels of classes given by their numbers, where the queries live."""
         labels = self.classes_[like(winners, self.classes_)]
         words = isinstance(labels, np.ndarray) and labels.dtype.kind not in "biuf"
         return labels if words else like(labels, winners)
@@ -299,7 +300,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         def residuals(queries, solution):
             return class_residuals(self.dictionary_, queries, solution.sorted_codes)
 
-        return concat(self._map_solutions("residuals", X, residuals))
+        return concat(self.map_solutions("residuals", X, residuals))
 
     def codes(self, X):
         """Codes of the queries.
@@ -315,7 +316,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of the samples given to `fit`; NumPy codes are CSR where the set makes them sparse,
             codes of other libraries are dense.
         """
-        return concat(self._map_solutions("codes", X, lambda queries, solution: solution.codes))
+        return concat(self.map_solutions("codes", X, lambda queries, solution: solution.codes))
 
     def explain(self, X, top=5):
         """The training samples that decided each query.
@@ -336,10 +337,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
         def block(queries, solution):
-            labels = to_numpy(self._labels(self._winners(queries, solution)))
+            labels = to_numpy(self.labels(self.winners(queries, solution)))
             return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
 
-        return [explanation for part in self._map_solutions("explain", X, block) for explanation in part]
+        return [explanation for part in self.map_solutions("explain", X, block) for explanation in part]
 
 
 class RepresentationClassifier(BaseRepresentationClassifier):

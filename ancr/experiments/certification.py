@@ -1,67 +1,37 @@
-"""How many of a classifier's decisions rest on a certified optimum, counted while it predicts."""
-
-from contextlib import contextmanager
+"""How many of a classifier's decisions rest on a certified optimum, found out while it predicts."""
 
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from ancr.backends.arrays import concat
 from ancr.classifiers.base import BaseRepresentationClassifier
-from ancr.solvers import Solver
 
 
-class CertifiedCount(Solver):
-    """A prepared solver that keeps what it takes to verify its solutions.
+def predict_certified(classifier, queries):
+    """``(labels, share)``: what ``classifier.predict`` returns, and a function for the share of certified queries.
 
-    Sparse solutions are kept and verified together at the end, because a certificate prepares the whole dictionary
-    once. Dense codes of a set with inequalities come from ADMM stopped outside the set and are not certified; of a
-    closed form nothing needs to be kept.
+    Sparse solutions are kept, and verified together when the share is asked for, because a certificate prepares the
+    whole dictionary once. Dense codes of a set with inequalities come from ADMM stopped outside the set and are not
+    certified. The share is None for closed forms and for classifiers of other packages.
     """
+    steps, final = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
+    if not isinstance(final, BaseRepresentationClassifier):
+        return classifier.predict(queries), lambda: None
+    proofs, infeasible = [], []
 
-    def __init__(self, solver):
-        self._solver, self.problem = solver, solver.problem
-        self.block_rows, self.relaxes = solver.block_rows, solver.relaxes
-        self._solutions, self._infeasible = [], 0
-
-    def refuses(self, problem):
-        """What the solver refuses."""
-        return self._solver.refuses(problem)
-
-    def warm_up(self, queries):
-        """As the solver does."""
-        self._solver.warm_up(queries)
-
-    def warning(self, unmet, total):
-        """As the solver says it."""
-        return self._solver.warning(unmet, total)
-
-    def solve(self, queries, history=False):
-        """Solve, and keep the solution."""
-        solution = self._solver.solve(queries, history)
+    def decide(rows, solution):
         if sparse.issparse(solution.proof.sorted_codes):
-            self._solutions.append(solution.proof)
-        elif self.problem.constraint.has_inequalities:
-            self._infeasible += len(queries)
-        return solution
+            proofs.append(solution.proof)
+        elif solution.problem.constraint.has_inequalities:
+            infeasible.append(np.zeros(len(rows), bool))
+        return final.winners(rows, solution)
 
-    def share(self):
-        """Share of the queries certified; None for a closed form."""
-        certified = [np.zeros(self._infeasible, bool)]
-        if self._solutions:
-            certified.append(self._solutions[0].join(self._solutions).verify())
-        certified = np.concatenate(certified)
+    samples = queries if steps is None else steps.transform(queries)
+    labels = final.labels(concat(final.map_solutions("predict", samples, decide)))
+
+    def share():
+        certified = np.concatenate([*infeasible, *([proofs[0].join(proofs).verify()] if proofs else [])] or [[]])
         return float(certified.mean()) if len(certified) else None
 
-
-@contextmanager
-def counting_certified(classifier):
-    """Count what a fitted classifier, alone or at the end of a pipeline, certifies; yields the share's function."""
-    final = classifier[-1] if isinstance(classifier, Pipeline) else classifier
-    if not isinstance(final, BaseRepresentationClassifier):
-        yield lambda: None
-        return
-    solver, final.solver_ = final.solver_, CertifiedCount(final.solver_)
-    try:
-        yield final.solver_.share
-    finally:
-        final.solver_ = solver
+    return labels, share

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ancr.experiments.cells import Cell
-from ancr.experiments.certification import counting_certified
+from ancr.experiments.certification import predict_certified
 from ancr.experiments.method import Method
 from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
@@ -58,8 +58,8 @@ class Plan:
         start = time.perf_counter()
         classifier.fit(split.X, split.y)
         fitted = time.perf_counter()
-        with counting_certified(classifier) as certified_share:
-            right = classifier.predict(split.queries) == split.truth
+        labels, certified_share = predict_certified(classifier, split.queries)
+        right = labels == split.truth
         done = time.perf_counter()
         return Cell(
             *self.key,

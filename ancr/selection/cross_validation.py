@@ -226,7 +226,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-            splitter = kind(5, shuffle=True, random_state=0)
+            # Five folds, or as many as the largest class has samples.
+            most = max(2, int(np.diff(dictionary.bounds).max()))
+            splitter = kind(min(5, most), shuffle=True, random_state=0)
         folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
         settings = Folds(grid, self.rules, self.solver, self.code, self.normalize)
         return settings.outcomes(X, y, dictionary.classes, folds)
@@ -315,7 +317,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def _judged(self, method, X):
         """Decision values, and the concentration of each code."""
         check_is_fitted(self)
-        parts = self._map_solutions(
+        parts = self.map_solutions(
             method,
             X,
             lambda queries, solution: (
