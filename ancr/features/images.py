@@ -1,6 +1,7 @@
 """Images as input of a network: identified by content, decoded in the background."""
 
 import hashlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,16 @@ import numpy as np
 
 class UnreadableImageError(OSError):
     """A file is a corrupt or truncated image, or not an image; the message names it."""
+
+
+@contextmanager
+def reading(path):
+    """Turn whatever a decoder raises, also on images of billions of pixels, into an `UnreadableImageError`."""
+    try:
+        yield
+    except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UnreadableImageError(f"{path} cannot be read as an image: {reason}") from error
 
 
 def as_image_list(X):

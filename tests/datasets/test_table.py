@@ -107,5 +107,5 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"t_labels\.npy does not exist"):
         load_table(tmp_path / "t.npy")
     (tmp_path / "t.csv").write_text("name,p,label\nrex,1,dog\n")
-    with pytest.raises(ValueError, match="columns name are not numeric"):
+    with pytest.raises(ValueError, match=r"row 1 \(line 2\), column .name.: .rex. is not a number"):
         load_table(tmp_path / "t.csv")
