@@ -126,13 +126,13 @@ def _read(path):
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path} is not an ancr model") from error
     try:
-        _check_entries(path, header, arrays)
+        _check_entries(header, arrays)
     except ValueError as error:
         raise ModelFileError(f"{path} is not an ancr model: {error}") from error
     return header, arrays
 
 
-def _check_entries(path, header, arrays):
+def _check_entries(header, arrays):
     missing = [name for name in _KINDS if name not in header] + [name for name in _ARRAYS if name not in arrays]
     if missing:
         raise ValueError(f"{missing[0]!r} is missing")
@@ -143,9 +143,8 @@ def _check_entries(path, header, arrays):
     check_finite("'samples'", samples)
     for name in ("labels", "names"):
         if arrays[name].dtype.kind != "U" or arrays[name].shape != (len(samples),):
-            raise ValueError(
-                f"{name!r} has shape {arrays[name].shape} and type {arrays[name].dtype}, but expected {len(samples)} texts"
-            )
+            found = f"shape {arrays[name].shape} and type {arrays[name].dtype}"
+            raise ValueError(f"{name!r} has {found}, but expected {len(samples)} texts")
     if len(header["columns"]) not in (0, samples.shape[1]):
         raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
 

@@ -262,12 +262,12 @@ class Table:
             warnings.warn(message, DataWarning, stacklevel=2)
         return [name for name in self.columns if name not in (*others, *unnamed)]
 
-    def check_columns(self, names):
-        """Raise a ValueError if a column is missing, or if there are two of its name."""
+    def check_columns(self, names, why=""):
+        """Raise a ValueError if a column is missing, or if there are two of its name; ``why`` says what it is for."""
         present = set(self.columns)
         missing = [name for name in names if name not in present]
         if missing:
-            raise ValueError(f"{self.path} lacks the columns {_some(missing, 5)}; it has {_some(self.columns)}")
+            raise ValueError(f"{self.path} lacks the columns {_some(missing, 5)}{why}; it has {_some(self.columns)}")
         twice = sorted({name for name in names if self.columns.count(name) > 1})
         if twice:
             raise ValueError(f"{self.path} has several columns named {shown(twice[0])}; rename or remove all but one")
@@ -463,7 +463,7 @@ def vector_chunks(path, columns, rows):
     if kind in _TABLES:
         table = open_table(path)
         columns = list(columns) or table.vector_columns()
-        table.check_columns(columns)
+        table.check_columns(columns, " that the model was trained on")
         for chunk in table.chunks(rows):
             yield chunk.numbers(columns)
         return

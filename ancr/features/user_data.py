@@ -31,6 +31,8 @@ class UserData:
         Name of each sample.
     image_paths : ndarray of str
         Path of each sample's image; empty for tables.
+    origin : str
+        Absolute path of the data.
     """
 
     bunch: object
@@ -38,6 +40,7 @@ class UserData:
     columns: tuple
     names: np.ndarray
     image_paths: np.ndarray
+    origin: str = ""
 
     @property
     def has_units(self):
@@ -94,7 +97,7 @@ def load_user_data(path, label=None, features="pixels"):
         bunch = load_folder(path)
         paths = bunch.filenames
         bunch.data = image_vectors(paths, features)
-        user_data = UserData(bunch, features, (), paths, paths)
+        user_data = UserData(bunch, features, (), paths, paths, str(path.resolve()))
     else:
         if features != "pixels":
             raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
@@ -111,7 +114,7 @@ def _from_table(path, label):
     names = bunch.filenames
     if names is None:
         names = np.array([f"row {number}" for number in range(1, len(bunch.data) + 1)])
-    return UserData(bunch, "table", bunch.feature_names, names.astype(str), np.array([], str))
+    return UserData(bunch, "table", bunch.feature_names, names.astype(str), np.array([], str), str(path.resolve()))
 
 
 def _in_words_of_the_command(message):

@@ -17,7 +17,7 @@ from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixture
 def model(tmp_path, wine):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--set", "alpha=0.01")
-    assert result.output == f"{path}: ANCR on 178 samples of 3 classes\n"
+    assert result.stdout == f"{path}: ANCR on 178 samples of 3 classes\n"
     return path
 
 

@@ -74,7 +74,7 @@ def test_formats_escape_what_they_must(tmp_path):
     cells = [cell("A|B_[red]&", dataset="blobs", features="vectors")]
     table = make_tables([Blobs()], cells)[0]
     assert r"A\|B_[red]&" in to_markdown(table)
-    assert r"A|B\_[red]\&" in to_latex(table)
+    assert r"A\textbar{}B\_[red]\&" in to_latex(table)
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120)
