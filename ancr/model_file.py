@@ -140,6 +140,8 @@ def _check_entries(header, arrays):
         if not fits(header[name]):
             raise ValueError(f"{name!r} is {str(header[name])[:40]!r}, but expected {expected}")
     samples = numeric_matrix("'samples'", arrays["samples"])
+    if not len(samples):
+        raise ValueError("'samples' is empty")
     check_finite("'samples'", samples)
     for name in ("labels", "names"):
         if arrays[name].dtype.kind != "U" or arrays[name].shape != (len(samples),):

@@ -231,13 +231,13 @@ def _plain_labels(path, labels):
 def _order(path, names):
     """Sort names: by value if all are numbers, otherwise by letters. One number spelled in two ways is an error."""
     try:
-        values = [float(name) for name in names]
+        values = [float(name) for name in names.tolist()]
     except ValueError:
         return np.argsort(names)
     first = {}
-    for name, value in zip(names, values, strict=True):
+    for name, value in zip(names.tolist(), values, strict=True):
         if first.setdefault(value, name) != name:
-            raise ValueError(f"{path}: the labels {first[value]!r} and {str(name)!r} are one number; write them alike")
+            raise ValueError(f"{path}: the labels {first[value]!r} and {name!r} are one number; write them alike")
     return np.argsort(values)
 
 
