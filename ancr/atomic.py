@@ -28,13 +28,12 @@ def atomic_path(path):
         yield path
         return
     target = Path(os.path.realpath(path))  # a link stays a link
-    draft = target.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}-{target.name[-100:]}")
+    draft = target.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}{target.suffix}")
     lock = None
     check_folder(path)
     try:
         _delete_stale_drafts(target.parent)
-        lock = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-        _lock(lock)
+        lock = _locked_file(draft)
         yield draft
         os.replace(draft, target)
     except OSError as error:
@@ -73,6 +72,15 @@ def check_folder(path, create=False):
         raise NotADirectoryError(f"{path} cannot be written: {folder} is not a folder")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write to the folder {folder}")
+
+
+def _locked_file(path):
+    """Create a file, and return its locked descriptor; None where there are no such locks."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    if fcntl is None:  # Windows cannot rename a file that is open
+        return os.close(descriptor)
+    _lock(descriptor)
+    return descriptor
 
 
 def _delete_stale_drafts(folder):

@@ -12,8 +12,9 @@ import numpy as np
 
 import ancr
 from ancr.atomic import atomic_path
-from ancr.datasets._array_files import one_line, read_npz
+from ancr.datasets._array_files import read_npz
 from ancr.datasets.table import check_finite, numeric_matrix
+from ancr.messages import one_line
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; a newer major version is refused.

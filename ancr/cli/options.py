@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from ancr.messages import one_line
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 DATA_HOME = click.option(
     "--data-home",
@@ -44,7 +46,7 @@ def readable_errors() -> Iterator[None]:
         finally:
             for warning in caught:
                 if issubclass(warning.category, UserWarning):
-                    click.echo(f"warning: {' '.join(str(warning.message).split())}", err=True)
+                    click.echo(f"warning: {one_line(warning.message)}", err=True)
 
 
 def _message(error: BaseException) -> str:
@@ -53,12 +55,12 @@ def _message(error: BaseException) -> str:
     from ancr.datasets._locate import WrongTreeError
 
     if isinstance(error, MemoryError):
-        return f"not enough memory: {' '.join(str(error).split()) or 'use fewer samples'}"
+        return f"not enough memory: {one_line(error)}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, DataNotFoundError | WrongTreeError):
         return str(error)
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(error)
 
 
 def check_output(output: Path, *inputs: Path) -> None:

@@ -11,6 +11,8 @@ import zlib
 
 import numpy as np
 
+from ancr.messages import one_line
+
 # A small file may expand to this many bytes, a large one to this many times its size.
 _SMALL = 2**28
 _RATIO = 100
@@ -141,8 +143,3 @@ def _unreadable(path, kind, error):
         return error
     message = one_line(error)
     return ValueError(message if str(path) in message else f"{path} is not {kind} file that can be read: {message}")
-
-
-def one_line(error):
-    """The message of an error in one line; its type if it has none."""
-    return " ".join(str(error).split()) or type(error).__name__

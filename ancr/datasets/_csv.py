@@ -2,6 +2,8 @@
 
 import csv
 
+from ancr.messages import shown
+
 # A file without line ends, which is not a table, must not fill the memory.
 _LONGEST_LINE = 2**26
 
@@ -47,11 +49,6 @@ def _not_utf8(path):
             except UnicodeDecodeError as error:
                 return f"{path}, line {number}: byte 0x{line[error.start]:02x} is not UTF-8; save it as CSV in UTF-8"
     return f"{path} is not text in UTF-8; save it as CSV in UTF-8"
-
-
-def shown(text, most=40):
-    """A cell in a message: quoted, and not longer than a few words."""
-    return repr(text if len(text) <= most else text[:most] + "…")
 
 
 FLAGS = {"1": True, "true": True, "train": True, "0": False, "false": False, "test": False}

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from ancr.datasets._array_files import check_expansion, one_line, read_mat, read_npy, read_npz
-from ancr.datasets._csv import csv_rows, parse_flag, shown
+from ancr.datasets._array_files import check_expansion, read_mat, read_npy, read_npz
+from ancr.datasets._csv import csv_rows, parse_flag
 from ancr.datasets.folder import DataWarning
+from ancr.messages import one_line, shown
 
 _DATA_NAMES = ("data", "features", "X", "x", "fea", "feature")
 TARGET_NAMES = ("target", "labels", "y", "label", "gnd", "Y", "class")
@@ -84,7 +85,7 @@ def _from_npy(path, data, target):
     if isinstance(target, str | Path) and not Path(target).is_file():
         raise FileNotFoundError(f"target={str(target)!r} does not exist; give the .npy file of the labels")
     labels = read_npy(Path(target)) if isinstance(target, str | Path) else np.asarray(target)
-    return read_npy(path), labels, {}
+    return np.array(read_npy(path)), np.array(labels), {}
 
 
 def _from_table(path, data, target):
@@ -120,7 +121,9 @@ def _name_of(path, names, wanted, usual, argument):
         return wanted
     found = [name for name in usual if name in names]
     if not found:
-        raise ValueError(f"{argument} is None, but {path.name} has none of the usual names; it has {_some(names)}")
+        raise ValueError(
+            f"{argument} is None, but {path.name} has none of the usual names ({', '.join(usual)}); it has {_some(names)}"
+        )
     if len(found) > 1 and argument == "target":
         raise ValueError(f"{argument} is None, but {path.name} has several candidates: {', '.join(found)}; name one")
     return found[0]
@@ -187,8 +190,10 @@ def _as_float(vectors):
 
 def _split(path, flags, count):
     flags = np.ravel(flags)
-    if flags.dtype.kind not in "biuf" or len(flags) != count:
-        raise ValueError(f"{path}: is_train is {len(flags)} values of type {flags.dtype}, but expected {count} flags")
+    if len(flags) != count or flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
+        raise ValueError(
+            f"{path}: is_train has {len(flags)} values of type {flags.dtype}, but expected {count} of 0 or 1"
+        )
     return flags.astype(bool)
 
 
@@ -213,7 +218,7 @@ def _class_names(path, labels, class_names):
 def _plain_labels(path, labels):
     """Labels as whole numbers or text; the first one that is missing is an error."""
     if labels.dtype.kind == "O":  # a cell array of MATLAB
-        labels = np.array([str(np.squeeze(label)) for label in labels], dtype=str)
+        labels = np.array([str(np.squeeze(label)) if np.size(label) else "" for label in labels], dtype=str)
     if labels.dtype.kind == "S":
         labels = np.char.decode(labels, "utf-8")
     if labels.dtype.kind == "U":
@@ -473,7 +478,7 @@ def vector_chunks(path, columns, rows):
     if not len(vectors):
         raise ValueError(f"{path} holds no vectors")
     for start in range(0, len(vectors), rows):
-        part = _as_float(vectors[start : start + rows])
+        part = _as_float(np.array(vectors[start : start + rows]))
         check_finite(path, part, start + 1)
         yield part
 

@@ -24,6 +24,7 @@ from ancr.experiments.certification import counting_certified
 from ancr.experiments.method import Method
 from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
+from ancr.messages import one_line
 
 
 class FailedCellsError(RuntimeError):
@@ -161,7 +162,7 @@ def _run_in_threads(plans, jobs):
                 try:
                     yield future.result()
                 except Exception as error:
-                    failures.append(f"{futures[future]}: {' '.join(str(error).split()) or type(error).__name__}")
+                    failures.append(f"{futures[future]}: {one_line(error)}")
         finally:
             # After Ctrl-C, drop the cells that have not started and do not wait for the others.
             pool.shutdown(wait=False, cancel_futures=True)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ancr.messages import one_line
+
 
 class UnreadableImageError(OSError):
     """A file is a corrupt or truncated image, or not an image; the message names it."""
@@ -17,8 +19,7 @@ def reading(path):
     try:
         yield
     except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UnreadableImageError(f"{path} cannot be read as an image: {reason}") from error
+        raise UnreadableImageError(f"{path} cannot be read as an image: {one_line(error)}") from error
 
 
 def as_image_list(X):

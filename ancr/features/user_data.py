@@ -117,10 +117,14 @@ def _from_table(path, label):
     return UserData(bunch, "table", bunch.feature_names, names.astype(str), np.array([], str), str(path.resolve()))
 
 
+# What the loader's arguments are called on the command line.
+_OPTIONS = {"target=": "--label ", "target is None": "--label is missing", "path=": "", "data is None, but ": ""}
+
+
 def _in_words_of_the_command(message):
-    """The loader's message with the command's option in place of the loader's argument."""
-    for argument, option in (("target=", "--label "), ("target is None", "--label is missing"), ("path=", "")):
-        message = message.replace(argument, option) if message.startswith(argument) else message
+    for argument, option in _OPTIONS.items():
+        if message.startswith(argument):
+            return option + message.removeprefix(argument)
     return message
 
 

@@ -206,7 +206,7 @@ TABLES = [
     *_table("semicolons", "a;b;label\n1;2;x\n3;4;y\n", "has one column, 'a;b;label'; separate columns by commas"),
     *_table("tabs", "a\tlabel\n1\tx\n3\ty\n", "separate columns by commas"),
     *_table(
-        "no labels", "a,b\n1,2\n3,4\n", "--label is missing, but no_labels.csv has none of the usual names; it has a"
+        "no labels", "a,b\n1,2\n3,4\n", "--label is missing, but no_labels.csv has none of the usual names (target"
     ),
     *_table("only labels", "label\nx\ny\n", "has no column of numbers beside the column 'label'"),
     *_table("one class", "a,label\n1,x\n2,x\n", "holds 1 class: 'x', but at least two are needed"),
@@ -225,7 +225,7 @@ TABLES = [
     *_table("short.npz", archive(X=declared((4, 4)), y=npy(np.arange(4))), "needs 128 bytes, but the file holds 80"),
     *_table("lying.npz", lying_archive(), "would expand to"),
     *_table("bzip2.npz", archive(zipfile.ZIP_BZIP2, X=npy(np.eye(4)), y=npy(np.arange(4))), "in an unusual way"),
-    *_table("no_vectors.npz", npz(pixels=np.eye(4), y=np.arange(4)), "has none of the usual names; it has pixels, y"),
+    *_table("no_vectors.npz", npz(pixels=np.eye(4), y=np.arange(4)), "feature); it has pixels, y"),
     *_table("no_labels.npz", npz(X=np.eye(4)), "--label is missing, but no_labels.npz has none of the usual names"),
     *_table("flat.npz", npz(X=np.arange(4.0), y=np.arange(4)), "1 dimensions, but expected 2"),
     *_table("cube.npz", npz(X=np.zeros((2, 2, 2)), y=np.arange(2)), "3 dimensions, but expected 2"),
@@ -238,8 +238,8 @@ TABLES = [
     *_table("nan_label.npz", npz(X=np.eye(2), y=np.array([0, np.nan])), "row 2: the label is missing"),
     *_table("empty_label.npz", npz(X=np.eye(2), y=np.array(["a", " "])), "row 2: the label is missing"),
     *_table("few_names.npz", npz(X=np.eye(2), y=np.arange(2), class_names=["a"]), "labels from 0 to 1, but 1 class_n"),
-    *_table("text_split.npz", npz(X=np.eye(2), y=np.arange(2), is_train=["a", "b"]), "but expected 2 flags"),
-    *_table("short_split.npz", npz(X=np.eye(2), y=np.arange(2), is_train=[1]), "is_train is 1 values"),
+    *_table("text_split.npz", npz(X=np.eye(2), y=np.arange(2), is_train=["a", "b"]), "but expected 2 of 0 or 1"),
+    *_table("short_split.npz", npz(X=np.eye(2), y=np.arange(2), is_train=[1]), "is_train has 1 values"),
     *_table("lonely.npy", npy(np.eye(4)), "lonely_labels.npy does not exist"),
     *_table("text.npy", "not an array", "text.npy is not an .npy file", "--label text.npy"),
     *_table("huge.npy", declared((10**9, 10**6)), "needs 8000000000000000 bytes", "--label huge.npy"),

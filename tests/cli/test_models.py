@@ -1,6 +1,8 @@
 """``ancr train`` and ``ancr predict``: from a table or a folder to labels with reasons."""
 
 import csv
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -174,3 +176,17 @@ def test_settings_that_overflow_are_not_saved(tmp_path, wine):  # noqa: F811
         assert not (tmp_path / "m.npz").exists()
     else:
         assert ancr("predict", tmp_path / "m.npz", wine, "-o", tmp_path / "out.csv").exit_code == 0
+
+
+def test_a_full_disk_keeps_the_old_answers_and_names_them(model, tmp_path):
+    data, answers = big_table(tmp_path / "big.csv", 500), tmp_path / "labels.csv"
+    answers.write_text("old")
+    code = (
+        "import resource, signal, sys; from ancr.cli import main; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9999, resource.RLIM_INFINITY)); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "predict", model, data, "-o", answers]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (1, f"Error: {answers}: File too large\n")
+    assert answers.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

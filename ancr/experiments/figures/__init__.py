@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from ancr.experiments.figures.drawing import Drawing, write_drawing
+from ancr.messages import one_line
 
 # name -> module and function, in the order of the report; imported only when a figure is drawn
 FIGURES = {
@@ -49,7 +50,6 @@ def draw_all(sources, folder, on_figure=lambda name: None):
         except ImportError:
             raise
         except Exception as error:  # one figure must not cost the tables and the report
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            drawn.append(Drawing(repr(name), "", None, failure=reason))
+            drawn.append(Drawing(repr(name), "", None, failure=f"{type(error).__name__}: {one_line(error)}"))
         on_figure(name)
     return drawn
