@@ -121,8 +121,9 @@ def _name_of(path, names, wanted, usual, argument):
         return wanted
     found = [name for name in usual if name in names]
     if not found:
+        expected = ", ".join(usual)
         raise ValueError(
-            f"{argument} is None, but {path.name} has none of the usual names ({', '.join(usual)}); it has {_some(names)}"
+            f"{argument} is None, but {path.name} has none of the usual names ({expected}); it has {_some(names)}"
         )
     if len(found) > 1 and argument == "target":
         raise ValueError(f"{argument} is None, but {path.name} has several candidates: {', '.join(found)}; name one")
