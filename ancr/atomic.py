@@ -1,18 +1,107 @@
 """Files that are complete or absent."""
 
+import errno
 import os
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows: there a draft of a killed run stays until it is deleted by hand
+    fcntl = None
+
+_DRAFT = ".ancr-draft-"
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def atomic_path(path):
-    """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` if no error occurs."""
+    """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` if no error occurs.
+
+    Drafts that killed processes left in the folder are deleted. A process holds a lock on its draft, and the system
+    releases the lock when the process ends, so drafts of processes that are running are kept. What is not a regular
+    file, such as ``/dev/stdout``, is written to directly.
+    """
     path = Path(path)
-    draft = path.with_name(f".{uuid.uuid4().hex[:8]}-{path.name}")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = Path(os.path.realpath(path))  # a link stays a link
+    draft = target.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}{target.suffix}")
+    lock = None
+    check_folder(path)
     try:
+        _delete_stale_drafts(target.parent)
+        lock = _locked_file(draft)
         yield draft
-        os.replace(draft, path)
+        os.replace(draft, target)
+    except OSError as error:
+        full = error.filename is None and error.errno in _DISK_IS_FULL
+        if full or error.filename == str(draft):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         draft.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def write_text(path, text):
+    """Write a text file in UTF-8, completely or not at all."""
+    with atomic_path(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def check_folder(path, create=False):
+    """Raise an OSError that names ``path`` if no file can be written there, because of its folder.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    create : bool
+        Whether folders that are missing will be created; then the nearest one that exists must be a folder.
+    """
+    folder = Path(path).parent
+    while create and not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"{path} cannot be written: the folder {folder} does not exist")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{path} cannot be written: {folder} is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write to the folder {folder}")
+
+
+def _locked_file(path):
+    """Create a file, and return its locked descriptor; None where there are no such locks."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    if fcntl is None:  # Windows cannot rename a file that is open
+        return os.close(descriptor)
+    _lock(descriptor)
+    return descriptor
+
+
+def _delete_stale_drafts(folder):
+    for draft in folder.glob(f"{_DRAFT}*"):
+        try:
+            descriptor = os.open(draft, os.O_RDWR)
+        except OSError:  # another process has just deleted it, or it belongs to another user
+            continue
+        try:
+            if _lock(descriptor):
+                draft.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor):
+    """Lock an open file, and say whether it could be locked; the lock ends with the process."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

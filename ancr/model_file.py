@@ -5,7 +5,6 @@ repeated when the model is loaded. ``docs/model-format.md`` describes every entr
 """
 
 import json
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,12 +12,24 @@ import numpy as np
 
 import ancr
 from ancr.atomic import atomic_path
+from ancr.datasets._array_files import read_npz
+from ancr.datasets.table import check_finite, numeric_matrix
+from ancr.messages import one_line
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; a newer major version is refused.
 VERSION = (1, 0)
 _ARRAYS = ("samples", "labels", "names")
 _SETTINGS = ("method", "params", "features", "standardize")
+# What the entries of the header must be, in the words of an error message.
+_KINDS = {
+    "version": ("two whole numbers", lambda v: _is_list_of(v, int) and len(v) == 2),
+    "method": ("a text", lambda v: isinstance(v, str)),
+    "params": ("names with values", lambda v: isinstance(v, dict)),
+    "features": ("a text", lambda v: isinstance(v, str)),
+    "columns": ("a list of texts", lambda v: _is_list_of(v, str)),
+    "standardize": ("true or false", lambda v: isinstance(v, bool)),
+}
 
 
 class ModelFileError(ValueError):
@@ -65,7 +76,12 @@ class Model:
         from sklearn.preprocessing import StandardScaler
 
         steps = [StandardScaler()] if self.standardize else []
-        return make_pipeline(*steps, make_classifier(self.method, self.params)).fit(self.samples, self.labels)
+        pipeline = make_pipeline(*steps, make_classifier(self.method, self.params))
+        try:
+            return pipeline.fit(self.samples, self.labels)
+        except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
+            settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+            raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
 
     def save(self, path):
         """Write the model."""
@@ -82,7 +98,7 @@ class Model:
 
     @classmethod
     def load(cls, path):
-        """Read a model; other files and newer major versions are errors."""
+        """Read a model; other files, entries of the wrong kind and newer major versions are errors."""
         header, arrays = _read(Path(path))
         major, minor = header["version"]
         if major > VERSION[0]:
@@ -104,13 +120,40 @@ def _read(path):
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
     try:
-        with np.load(path, allow_pickle=False) as content:
-            header = json.loads(str(content["header"]))
-            if header["format"] != FORMAT or not {"version", "columns", *_SETTINGS} <= set(header):
-                raise KeyError("header")
-            return header, {name: content[name] for name in _ARRAYS}
-    except (ValueError, KeyError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path, ("header", *_ARRAYS))
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT:
+            raise KeyError("format")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path} is not an ancr model") from error
+    try:
+        _check_entries(header, arrays)
+    except ValueError as error:
+        raise ModelFileError(f"{path} is not an ancr model: {error}") from error
+    return header, arrays
+
+
+def _check_entries(header, arrays):
+    missing = [name for name in _KINDS if name not in header] + [name for name in _ARRAYS if name not in arrays]
+    if missing:
+        raise ValueError(f"{missing[0]!r} is missing")
+    for name, (expected, fits) in _KINDS.items():
+        if not fits(header[name]):
+            raise ValueError(f"{name!r} is {str(header[name])[:40]!r}, but expected {expected}")
+    samples = numeric_matrix("'samples'", arrays["samples"])
+    if not len(samples):
+        raise ValueError("'samples' is empty")
+    check_finite("'samples'", samples)
+    for name in ("labels", "names"):
+        if arrays[name].dtype.kind != "U" or arrays[name].shape != (len(samples),):
+            found = f"shape {arrays[name].shape} and type {arrays[name].dtype}"
+            raise ValueError(f"{name!r} has {found}, but expected {len(samples)} texts")
+    if len(header["columns"]) not in (0, samples.shape[1]):
+        raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
+
+
+def _is_list_of(value, kind):
+    return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
 
 
 def method_names():

@@ -1,14 +1,24 @@
 """The command line: ``ancr …``, the same as ``python -m ancr …``."""
 
+from typing import Any
+
 import click
 
 from ancr import __version__
 from ancr.cli.data import datasets, extract, fetch
 from ancr.cli.experiments import compare, reproduce
 from ancr.cli.models import predict, train
+from ancr.cli.options import spell_out_what_the_terminal_lacks
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; its output reaches every terminal."""
+        spell_out_what_the_terminal_lacks()
+        return super().main(*args, **kwargs)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ancr")
 def main() -> None:
     """Representation-based classification: every method of the family, exact and reproducible.

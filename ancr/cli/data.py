@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, FILE, print_tables, readable_errors
+from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors
 
 
 @click.command()
@@ -83,6 +83,7 @@ def extract(source: str, output: Path, data_home: Path | None, **options: Any) -
     with readable_errors():
         from ancr.features.to_file import extract_to_file, load_source
 
+        check_output(output)
         bunch = load_source(source, data_home)
         report = extract_to_file(bunch, output, progress=True, **options)
     for name, reason in report.unreadable.items():

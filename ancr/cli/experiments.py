@@ -15,14 +15,18 @@ from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, prin
 if TYPE_CHECKING:
     from ancr.experiments.experiment import Experiment
 
-_OUTPUT = click.option(
-    "-o",
-    "--output",
-    default=Path("results"),
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for cells.jsonl, tables, figures and report.html.",
-)
+_RESULTS = Path("results")
+
+
+def _output_option(default: str) -> Any:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(file_okay=False, path_type=Path),
+        help=f"Folder for cells.jsonl, tables, figures and report.html. Default: {default}.",
+    )
+
+
 _JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Cells to run in parallel, one thread each. Default: one per core."
 )
@@ -44,7 +48,7 @@ _FIGURES = click.option("--figures/--no-figures", default=True, show_default=Tru
 @_JOBS
 @_FIGURES
 @DATA_HOME
-@_OUTPUT
+@_output_option("results")
 def reproduce(
     names: tuple[str, ...],
     draws: int | None,
@@ -54,24 +58,30 @@ def reproduce(
     jobs: int | None,
     figures: bool,
     data_home: Path | None,
-    output: Path,
+    output: Path | None,
 ) -> None:
     """Regenerate the paper's tables and figures, with the printed number beside each result.
 
     DATASET is a name that `ancr datasets` lists, such as ar or cub200. The default is digits, which ships with
     scikit-learn, and also AR and USPS (one draw) if their data is found.
 
-    Cells that are already in the output folder are not run again; Ctrl-C loses only the cells that are running.
+    Cells that are already in the output folder are not run again; Ctrl-C loses only the cells that are running. A
+    folder that holds results on other data sets is refused, because their report would be replaced.
 
     \b
     Example:
       ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
     """
+    output = output or _RESULTS
     with readable_errors(), _resumable(output):
+        from ancr.atomic import check_folder
         from ancr.experiments.experiment import Experiment
         from ancr.experiments.runner import make_plans
         from ancr.experiments.sources import source
 
+        check_folder(output / "report.html", create=True)
+        if features and not names:
+            raise ValueError(f"--features {features!r} needs the name of a data set, such as cub200")
         sources = [source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
         known_protocols = _check_protocols(protocols)
         plans = []
@@ -93,7 +103,7 @@ def reproduce(
 @_METHODS
 @_JOBS
 @_FIGURES
-@_OUTPUT
+@_output_option("results/ and the name of DATA")
 def compare(
     data: Path,
     label: str | None,
@@ -104,7 +114,7 @@ def compare(
     methods: str | None,
     jobs: int | None,
     figures: bool,
-    output: Path,
+    output: Path | None,
 ) -> None:
     """Compare the methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
 
@@ -117,22 +127,35 @@ def compare(
       python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
       ancr compare wine.csv --label target --methods CRC,ANCR --no-figures --output wine-results
     """
+    output = output or _RESULTS / data.resolve().stem
     with readable_errors(), _resumable(output):
+        from ancr.atomic import check_folder
         from ancr.experiments.experiment import Experiment
         from ancr.experiments.runner import make_plans
         from ancr.experiments.sources import UserSource
         from ancr.features.user_data import load_user_data
 
-        source = UserSource(load_user_data(data, label, features), folds, standardize)
+        check_folder(output / "report.html", create=True)
+        user_data = load_user_data(data, label, features)
+        source = UserSource(user_data, folds, standardize)
         plans = _select_methods(methods, make_plans(source, protocols=_check_protocols(protocols)))
-        _run(Experiment(f"Comparison on {source.title}", [source], plans, output, _command()), jobs, figures)
+        experiment = Experiment(f"Comparison on {source.title}", [source], plans, output, _command())
+        _run(experiment, jobs, figures, f"{data}: {user_data.scaling(standardize)}")
 
 
-def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
+def _run(experiment: "Experiment", jobs: int | None, figures: bool, remark: str = "") -> None:
+    from ancr.experiments.runner import FailedCellsError
     from ancr.experiments.table_formats import to_rich
 
+    experiment.refuse_other_data()
     click.echo(f"The report will be written to {experiment.page}")
-    report = experiment.run(jobs, figures)
+    if remark:
+        click.echo(remark, err=True)
+    try:
+        report = experiment.run(jobs, figures)
+    except FailedCellsError as error:
+        kept = f"; the others are in {experiment.page}" if error.cells else ""
+        raise click.ClickException(f"{error}{kept}") from error
     print_tables(map(to_rich, report.tables))
     for sentence in report.findings:
         click.echo(f"- {sentence}")
@@ -148,7 +171,9 @@ def _resumable(output: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         cells = output / "cells.jsonl"
-        click.echo(f"\nInterrupted. Finished cells are in {cells}; run the same command again to continue.", err=True)
+        kept = f"Finished cells are in {cells}; run the same command again to continue."
+        found = cells.is_file() and cells.stat().st_size
+        click.echo(f"\nInterrupted. {kept if found else 'No cell was finished.'}", err=True)
         sys.stderr.flush()
         os._exit(130)
 

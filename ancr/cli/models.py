@@ -2,12 +2,17 @@
 
 import csv
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, readable_errors
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @click.command()
@@ -38,6 +43,7 @@ def train(
         from ancr.features.user_data import load_user_data
         from ancr.model_file import Model, make_classifier
 
+        check_output(output, data)
         params = dict(_setting(text) for text in settings)
         make_classifier(method, params)
         user_data = load_user_data(data, label, features)
@@ -53,6 +59,7 @@ def train(
         )
         model.build()  # a model that cannot be fitted must not be saved
         model.save(output)
+    click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
     click.echo(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 
 
@@ -60,11 +67,13 @@ def train(
 @click.argument("model", type=FILE)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=FILE, help="The .csv file to write.")
-def predict(model: Path, data: Path, output: Path) -> None:
+@click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
+def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
-    margin to the second-best class, and the five training samples with the largest weights in its code.
+    margin to the second-best class, and the five training samples with the largest weights in its code. Text that a
+    spreadsheet would run as a formula gets an apostrophe in front.
 
     \b
     Example:
@@ -73,36 +82,54 @@ def predict(model: Path, data: Path, output: Path) -> None:
       ancr predict wine-model.npz wine.csv --output wine-labels.csv
     """
     with readable_errors():
-        from ancr.features.user_data import load_queries
+        from ancr.atomic import atomic_path
+        from ancr.features.user_data import query_chunks
         from ancr.model_file import Model
 
-        trained = Model.load(model)
-        queries, names = load_queries(data, trained.features, trained.columns)
-        rows = _predictions(trained, queries, names)
-        with output.open("w", newline="", encoding="utf-8") as file:
+        check_output(output, model, data)
+        trained, count = Model.load(model), 0
+        chunks = query_chunks(data, trained.features, trained.columns)
+        # A file name that is not UTF-8 is written as the bytes that it has.
+        with (
+            atomic_path(output) as draft,
+            draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file,
+        ):
             writer = csv.writer(file)
             writer.writerow(["sample", "label", "probability", "margin", *_because_header()])
-            writer.writerows(rows)
-    click.echo(f"{output}: {len(rows)} samples")
+            for rows in _predictions(trained, chunks, data):
+                writer.writerows(rows if raw_text else [list(map(_harmless, row)) for row in rows])
+                count += len(rows)
+    click.echo(f"{output}: {count} samples")
 
 
-def _predictions(trained: Any, queries: Any, names: list[str], top: int = 5) -> list[list[Any]]:
+def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) -> Iterator[list[list[str]]]:
+    """Lines of the output, as many at a time as there are samples in a chunk."""
     import numpy as np
 
-    pipeline = trained.build()
-    classifier, inputs = pipeline[-1], pipeline[:-1].transform(queries) if len(pipeline) > 1 else queries
-    probabilities, values = classifier.predict_proba(inputs), classifier.decision_function(inputs)
-    ranked = np.sort(values, axis=1) if values.ndim == 2 else np.stack([0 * values, np.abs(values)], axis=1)
-    explanations = classifier.explain(inputs, top=top)
-    rows = []
-    for name, chance, order, why in zip(names, probabilities, ranked, explanations, strict=True):
-        because = [
-            text
-            for i, weight in zip(why.indices, why.weights, strict=True)
-            for text in (trained.names[i], f"{weight:.6g}")
-        ]
-        rows.append([name, why.label, f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
-    return rows
+    pipeline = None
+    for queries, names in chunks:
+        if queries.shape[1] != trained.samples.shape[1]:
+            raise ValueError(
+                f"{data} has vectors of {queries.shape[1]} numbers, but the model was trained on "
+                f"{trained.samples.shape[1]}"
+            )
+        pipeline = pipeline or trained.build()
+        classifier, inputs = pipeline[-1], pipeline[:-1].transform(queries) if len(pipeline) > 1 else queries
+        probabilities, values = classifier.predict_proba(inputs), classifier.decision_function(inputs)
+        ranked = np.sort(values, axis=1) if values.ndim == 2 else np.stack([0 * values, np.abs(values)], axis=1)
+        rows = []
+        for name, chance, order, why in zip(
+            names, probabilities, ranked, classifier.explain(inputs, top=top), strict=True
+        ):
+            weights = zip(why.indices, why.weights, strict=True)
+            because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]
+            rows.append([name, str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
+        yield rows
+
+
+def _harmless(text: str) -> str:
+    """Text that no spreadsheet runs: with an apostrophe in front if it starts like a formula and is not a number."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 
 
 def _because_header(top: int = 5) -> list[str]:

@@ -1,5 +1,7 @@
-"""Options and error messages that several commands share."""
+"""Options, messages and streams that several commands share."""
 
+import codecs
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from ancr.messages import one_line
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 DATA_HOME = click.option(
@@ -23,23 +27,50 @@ IMAGE_FEATURES = click.option(
 STANDARDIZE = click.option(
     "--standardize/--no-standardize",
     default=None,
-    help="Scale each column to zero mean and unit variance. Default: only for .csv and .parquet, whose units differ.",
+    help="Scale each column to zero mean and unit variance. Default: for .csv and .parquet whose columns do not share "
+    "one range.",
 )
+# Characters of our own messages, for terminals that do not have them.
+_PLAIN = {"±": "+-", "–": "-", "−": "-", "…": "...", "×": "x", "τ": "tau", "λ": "lambda", "‖": "||", "’": "'"}
 
 
 @contextmanager
 def readable_errors() -> Iterator[None]:
-    """Turn bad input into one message instead of a traceback, and warnings into lines on stderr."""
+    """Turn bad input into one line instead of a traceback, and warnings into lines on stderr."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
-        except (ValueError, OSError, ImportError) as error:
-            raise click.ClickException(str(error)) from error
+        except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
+            raise click.ClickException(_message(error)) from error
         finally:
             for warning in caught:
                 if issubclass(warning.category, UserWarning):
-                    click.echo(f"warning: {warning.message}", err=True)
+                    click.echo(f"warning: {one_line(warning.message)}", err=True)
+
+
+def _message(error: BaseException) -> str:
+    """The message of an error in one line; only the trees of folders that we show keep their lines."""
+    from ancr.datasets import DataNotFoundError
+    from ancr.datasets._locate import WrongTreeError
+
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {one_line(error)}"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, DataNotFoundError | WrongTreeError):
+        return str(error)
+    return one_line(error)
+
+
+def check_output(output: Path, *inputs: Path) -> None:
+    """Raise before the work if a file cannot be written, or if it would overwrite an input."""
+    from ancr.atomic import check_folder
+
+    check_folder(output)
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise ValueError(f"--output {output} would overwrite the input; choose another name")
 
 
 def print_tables(tables: Iterable[Any]) -> None:
@@ -51,3 +82,18 @@ def print_tables(tables: Iterable[Any]) -> None:
         console.width = 200
     for table in tables:
         console.print(table)
+
+
+def spell_out_what_the_terminal_lacks() -> None:
+    """Let the standard streams replace characters that their encoding lacks: ± becomes +- on an ASCII terminal."""
+    codecs.register_error("ancr.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="ancr.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(letter, ascii(letter)[1:-1]) for letter in text), error.end

@@ -1,6 +1,5 @@
 """A user's own images: one sub-folder per class, or a CSV of path and label."""
 
-import csv
 import hashlib
 import warnings
 from collections import defaultdict
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from ancr.datasets._csv import csv_rows, parse_flag
 from ancr.datasets._locate import WrongTreeError, describe_tree
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -99,29 +99,38 @@ def _read_flat(root):
 
 def _read_csv(path):
     """Rows of a CSV; the first line is a header if it has the column names."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file) if any(cell.strip() for cell in line)]
+    lines = [(line, [cell.strip() for cell in cells]) for line, cells in csv_rows(path) if any(map(str.strip, cells))]
     if not lines:
         raise ValueError(f"{path} is empty; expected the columns path,label")
-    header = [cell.strip().lower() for cell in lines[0]]
+    header = [cell.lower() for cell in lines[0][1]]
     columns = header if {"path", "label"} <= set(header) else ["path", "label", "is_train"][: len(header)]
     if len(columns) < 2:
         raise ValueError(f"{path} has {len(columns)} column, but expected path,label")
-    rows = []
-    for line in lines[1:] if columns is header else lines:
-        cells = dict(zip(columns, (cell.strip() for cell in line), strict=False))
-        is_train = _flag(cells["is_train"]) if cells.get("is_train") else None
-        rows.append((path.parent / Path(cells["path"]).expanduser(), cells.get("label", ""), is_train))
+    twice = [name for name in ("path", "label", "is_train") if columns.count(name) > 1]
+    if twice:
+        raise ValueError(f"{path} has several columns named {twice[0]!r}; rename or remove all but one")
+    rows = [_csv_row(path, line, columns, cells) for line, cells in (lines[1:] if columns is header else lines)]
     _check_csv_rows(path, rows)
     return rows
+
+
+def _csv_row(path, line, columns, cells):
+    if len(cells) != len(columns):
+        raise ValueError(f"{path}, line {line} has {len(cells)} cells, but expected {len(columns)}")
+    row = dict(zip(columns, cells, strict=True))
+    if not row["path"] or not row["label"]:
+        missing = "path" if not row["path"] else "label"
+        raise ValueError(f"{path}, line {line}: no {missing} for {row['path'] or row['label']!r}")
+    flag = row.get("is_train")
+    is_train = parse_flag(flag, f"{path}, line {line}, column 'is_train'") if flag else None
+    return path.parent / Path(row["path"]).expanduser(), row["label"], is_train
 
 
 def _check_csv_rows(path, rows):
     if not rows:
         raise ValueError(f"{path} has a header but no rows")
-    unlabelled = [str(image) for image, label, _ in rows if not label]
-    if unlabelled:
-        raise ValueError(f"{path}: no label for {', '.join(unlabelled[:5])}")
+    if len({flag is None for _, _, flag in rows}) > 1:
+        raise ValueError(f"{path}: is_train is empty in some rows; fill it in or remove the column")
     missing = [str(image) for image, _, _ in rows if not image.is_file()]
     if missing:
         raise FileNotFoundError(f"{path} lists {len(missing)} files that do not exist: {', '.join(missing[:5])}")
@@ -197,13 +206,6 @@ def _hidden(entry):
 
 def _is_image(file):
     return file.suffix.lower() in IMAGE_SUFFIXES
-
-
-def _flag(text):
-    known = {"1": True, "true": True, "train": True, "0": False, "false": False, "test": False}
-    if text.lower() not in known:
-        raise ValueError(f"is_train={text!r}, but expected one of {', '.join(known)}")
-    return known[text.lower()]
 
 
 def _some(items, most=5):

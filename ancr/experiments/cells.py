@@ -1,6 +1,7 @@
 """Results on disk: one line of JSON per cell, appended as soon as the cell is finished and never rewritten."""
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -19,6 +20,8 @@ class Cell:
         Parameters of the classifier.
     data : str
         Digest of a user's own samples, labels and split; empty for the data sets of the registry.
+    origin : str
+        Path of a user's own data; empty for the data sets of the registry.
     chosen : dict
         Parameters that the classifier chose itself on the training set.
     before : str
@@ -47,6 +50,7 @@ class Cell:
     n_train: int = 0
     before: str = ""
     data: str = ""
+    origin: str = ""
     chosen: dict = field(default_factory=dict, hash=False)
     certified: float | None = None
     versions: dict = field(default_factory=dict, hash=False)
@@ -88,25 +92,42 @@ class CellFile:
         """All cells in the file, in the order in which they finished."""
         if not self.path.exists():
             return []
-        lines = self.path.read_text(encoding="utf-8").splitlines()
+        lines = self.path.read_bytes().splitlines()
         return [self._parse(number, line) for number, line in enumerate(lines, start=1)]
 
     def _parse(self, number, line):
         try:
             values = json.loads(line)
             # A later release may add fields; unknown fields are ignored.
-            return Cell(**{name.name: values[name.name] for name in fields(Cell) if name.name in values})
-        except (ValueError, TypeError, KeyError) as error:
+            known = [each for each in fields(Cell) if each.name in values]
+            for each in known:
+                _check_field(each, values[each.name])
+            return Cell(**{each.name: values[each.name] for each in known})
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            reason = str(error).replace("Cell.__init__() ", "")
             raise ValueError(
-                f"{self.path}, line {number} is not a cell: {error}. Remove that line and run again"
+                f"{self.path}, line {number} is not a cell: {reason}. Remove that line and run again"
             ) from None
 
     def append(self, cell):
-        """Append one cell in a single write."""
-        line = json.dumps(asdict(cell), sort_keys=True) + "\n"
+        """Append one cell as one line."""
+        line = (json.dumps(asdict(cell), sort_keys=True) + "\n").encode()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            os.write(descriptor, line.encode())
+            while line:  # the system may write less than asked for
+                line = line[os.write(descriptor, line) :]
             os.fsync(descriptor)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
         finally:
             os.close(descriptor)
+
+
+def _check_field(each, value):
+    """Raise a ValueError if a value is not of the type of its field; a number must be finite."""
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    if number and not math.isfinite(value):
+        raise ValueError(f"{each.name} is {value}")
+    if not (isinstance(value, each.type) or (number and isinstance(float(value), each.type))):
+        expected = getattr(each.type, "__name__", "a number")
+        raise ValueError(f"{each.name} is {str(value)[:40]!r}, but expected {expected}")

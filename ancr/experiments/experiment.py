@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ancr.experiments.cells import CellFile
 from ancr.experiments.report import Report
-from ancr.experiments.runner import run_missing
+from ancr.experiments.runner import FailedCellsError, run_missing
 from ancr.experiments.table_formats import write_tables
 from ancr.progress import progress_bar
 
@@ -40,22 +40,74 @@ class Experiment:
         return self.output / "report.html"
 
     def run(self, jobs=None, figures=True):
-        """Run the missing cells, write all files and return the `Report`."""
-        file = CellFile(self.output / "cells.jsonl")
-        with progress_bar("cells", len(self.plans)) as advance:
-            cells = run_missing(self.plans, file, jobs, on_cell=lambda cell: advance())
-        drawings, notes = self._draw() if figures else ([], [])
-        report = Report.make(self.title, self.sources, cells, drawings, self.command, notes)
+        """Run the missing cells, write all files and return the `Report`.
+
+        Raises
+        ------
+        FailedCellsError
+            If cells failed; the report of the others is written.
+        ValueError
+            If the folder holds results on other data; nothing is run.
+        """
+        self.refuse_other_data()
+        file, failure = CellFile(self.output / "cells.jsonl"), None
+        notes = self._hidden_cells(file.read())
+        try:
+            with progress_bar("cells", len(self.plans)) as advance:
+                cells = run_missing(self.plans, file, jobs, on_cell=lambda cell: advance())
+        except FailedCellsError as error:
+            cells, failure = error.cells, error
+        if cells:
+            report = self._write(cells, notes + ([f"{failure}."] if failure else []), figures)
+        if failure:
+            raise failure
+        return report
+
+    def _write(self, cells, notes, figures):
+        drawings, missing = self._draw() if figures else ([], [])
+        report = Report.make(self.title, self.sources, cells, drawings, self.command, notes + missing)
         write_tables(report.tables, self.output / "tables")
         report.write(self.page)
         return report
+
+    def refuse_other_data(self):
+        """Raise a ValueError if the folder holds results on other data, whose report would be replaced."""
+        path = self.output / "cells.jsonl"
+        cells = CellFile(path).read() if path.exists() else []
+        own = any(each.digest for each in self.sources)
+        # The paper's data sets may share a folder: `reproduce` shows those that it is asked for and keeps all cells.
+        foreign = {
+            cell.dataset: cell.origin
+            for cell in cells
+            if (own or cell.data) and not any(_is_of(cell, each) for each in self.sources)
+        }
+        if foreign:
+            names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(foreign.items()))
+            raise ValueError(
+                f"{self.output} holds results on {names}, and their report would be replaced; choose another folder "
+                "with --output"
+            )
+
+    def _hidden_cells(self, cells):
+        hidden = len({cell.key for cell in cells} - {plan.key for plan in self.plans})
+        return (
+            [f"{hidden} further cells in cells.jsonl, of other methods or settings, are not shown."] if hidden else []
+        )
 
     def _draw(self):
         from ancr.experiments.figures import FIGURES, draw_all
 
         try:
             with progress_bar("figures", len(FIGURES)) as advance:
-                return draw_all(self.sources, self.output / "figures", lambda name: advance()), []
+                drawings = draw_all(self.sources, self.output / "figures", lambda name: advance())
         except ImportError as error:
             # Tables are useful without figures; the report says why the figures are missing.
             return [], [f"No figures: {error}."]
+        return drawings, [f"The figure {each.title} failed: {each.failure}." for each in drawings if each.failure]
+
+
+def _is_of(cell, source):
+    """Whether a cell is on the data of a source: the same file, even if changed, or the same content elsewhere."""
+    if cell.dataset != source.name or bool(cell.data) != bool(source.digest):
+        return False
+    return cell.data == source.digest or cell.origin in ("", source.origin)

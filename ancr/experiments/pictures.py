@@ -6,6 +6,7 @@ import numpy as np
 
 from ancr.datasets._locate import DataNotFoundError, data_homes, find_tree
 from ancr.datasets.folder import IMAGE_SUFFIXES
+from ancr.features.images import reading
 
 _SIDE = 160
 
@@ -14,7 +15,7 @@ def read_picture(path):
     """Read an image as an array, cropped to a square and small enough for a report."""
     from PIL import Image, ImageOps
 
-    with Image.open(path) as image:
+    with reading(path), Image.open(path) as image:
         return np.asarray(ImageOps.fit(image.convert("RGB"), (_SIDE, _SIDE)))
 
 

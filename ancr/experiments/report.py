@@ -4,7 +4,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ancr.atomic import atomic_path
+from ancr.atomic import write_text
 from ancr.experiments.findings import make_findings
 from ancr.experiments.ranking import make_rankings
 from ancr.experiments.runner import versions
@@ -83,8 +83,7 @@ class Report:
 
     def write(self, path):
         """Write the page."""
-        with atomic_path(path) as draft:
-            draft.write_text(self.html(), encoding="utf-8")
+        write_text(path, self.html())
 
 
 def _data_uri(drawing):

@@ -24,10 +24,13 @@ from ancr.experiments.certification import predict_certified
 from ancr.experiments.method import Method
 from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
+from ancr.messages import one_line
 
 
 class FailedCellsError(RuntimeError):
-    """Some cells failed; the message names them and the reasons."""
+    """Some cells failed; the message names them and the reasons, and ``cells`` are those that did not fail."""
+
+    cells: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Plan:
             n_train=len(split.y),
             before=preparation(classifier),
             data=self.source.digest,
+            origin=self.source.origin,
             chosen=dict(getattr(classifier, "best_params_", {})),
             certified=certified_share(),
             versions=versions(),
@@ -122,6 +126,11 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
     -------
     list of Cell
         One cell per plan, in the order of the plans.
+
+    Raises
+    ------
+    FailedCellsError
+        At the end, if cells failed.
     """
     known = {cell.key: cell for cell in file.read()}
     # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
@@ -129,10 +138,16 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
     for plan in plans:
         if plan not in missing:
             on_cell(known[plan.key])
-    for cell in _run_in_threads(missing, jobs or cpu_count()):
-        file.append(cell)
-        known[cell.key] = cell
-        on_cell(cell)
+    answered = {plan.key for plan in plans} - {plan.key for plan in missing}
+    try:
+        for cell in _run_in_threads(missing, jobs or cpu_count()):
+            file.append(cell)
+            known[cell.key] = cell
+            answered.add(cell.key)
+            on_cell(cell)
+    except FailedCellsError as error:
+        error.cells = tuple(known[plan.key] for plan in plans if plan.key in answered)
+        raise
     return [known[plan.key] for plan in plans]
 
 
@@ -146,8 +161,8 @@ def _run_in_threads(plans, jobs):
             for future in as_completed(futures):
                 try:
                     yield future.result()
-                except (ValueError, ArithmeticError, MemoryError) as error:
-                    failures.append(f"{futures[future]}: {error}")
+                except Exception as error:
+                    failures.append(f"{futures[future]}: {one_line(error)}")
         finally:
             # After Ctrl-C, drop the cells that have not started and do not wait for the others.
             pool.shutdown(wait=False, cancel_futures=True)

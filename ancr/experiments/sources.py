@@ -39,8 +39,8 @@ class Source:
 
     features = "pixels"
     random = True
-    # Identifies samples, labels and split of data that its name does not identify.
-    digest = ""
+    # Identify samples, labels and split of data that its name does not identify.
+    digest = origin = ""
 
     def __init__(self, data_home=None):
         self.data_home = data_home
@@ -190,6 +190,7 @@ class UserSource(Source):
         super().__init__()
         self._bunch, self._image_paths = user_data.bunch, user_data.image_paths
         self.name = self.title = user_data.bunch.name
+        self.origin = user_data.origin
         self._standardize = user_data.has_units if standardize is None else standardize
         self.features = user_data.features + (", standardized" if self._standardize else "")
         self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
@@ -209,11 +210,22 @@ class UserSource(Source):
         return state.hexdigest()[:16]
 
     def _check_folds(self):
+        if not self._folds:
+            self._check_split()
         counts = np.bincount(self.bunch.target)
         rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
         if self._folds and counts[rarest] < self._folds:
             name = str(self.bunch.target_names[rarest])
             raise ValueError(f"--folds {self._folds}, but class {name!r} has only {counts[rarest]} samples")
+
+    def _check_split(self):
+        train, test = self.bunch.train_indices, self.bunch.test_indices
+        classes = len(np.unique(self.bunch.target[train]))
+        if classes < 2 or not len(test):
+            raise ValueError(
+                f"is_train of {self.name} marks {len(train)} samples of {classes} classes and leaves {len(test)} for "
+                "testing; mark samples of two classes or more, or choose --folds"
+            )
 
     def indices(self, setting, draw):
         """Fold number ``draw`` as the test part, or the given split."""
@@ -240,6 +252,8 @@ class UserSource(Source):
 def source(name, features=None, data_home=None):
     """The source of a data set by its name in `ancr.datasets.REGISTRY`."""
     small = {kind.name: kind for kind in (Digits, Faces, Usps)}
+    if name in small and features is not None:
+        raise ValueError(f"--features {features!r} is for the large data sets, but {name} has features of its own")
     if name in small:
         return small[name](data_home)
     return StoredFeatures(name, features or "efficientnet_lite0", data_home)

@@ -3,6 +3,8 @@
 import csv
 import io
 
+from ancr.atomic import write_text
+
 
 def to_rich(table):
     """The table for a terminal."""
@@ -17,16 +19,21 @@ def to_rich(table):
     return rich
 
 
+# The name of a user's file may hold anything: no HTML, and no cell or line of its own.
+_MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": "\\|", "`": "\\`", "\n": " ", "\r": " "})
+
+
 def to_markdown(table):
     """The table as Markdown, with its title and notes."""
 
     def line(cells):
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(cell.translate(_MARKDOWN) for cell in cells) + " |"
 
     header = table.header()
-    lines = [f"## {table.title}", "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
+    title = f"## {table.title.translate(_MARKDOWN)}"
+    lines = [title, "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
     lines += map(line, table.lines())
-    return "\n".join([*lines, *(f"\n{note}" for note in table.notes)]) + "\n"
+    return "\n".join([*lines, *(f"\n{note.translate(_MARKDOWN)}" for note in table.notes)]) + "\n"
 
 
 def to_csv(table):
@@ -44,7 +51,8 @@ def to_csv(table):
 
 _LATEX = str.maketrans(
     {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "–": "--"}
+     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "–": "--",
+     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\n": " ", "\r": " "}
 )  # fmt: skip
 
 
@@ -81,6 +89,6 @@ def write_tables(tables, folder):
     for table in tables:
         for suffix, render in FORMATS.items():
             path = folder / f"{table.name}.{suffix}"
-            path.write_text(render(table), encoding="utf-8")
+            write_text(path, render(table))
             paths.append(path)
     return paths

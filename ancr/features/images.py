@@ -1,13 +1,25 @@
 """Images as input of a network: identified by content, decoded in the background."""
 
 import hashlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from ancr.messages import one_line
+
 
 class UnreadableImageError(OSError):
     """A file is a corrupt or truncated image, or not an image; the message names it."""
+
+
+@contextmanager
+def reading(path):
+    """Turn whatever a decoder raises, also on images of billions of pixels, into an `UnreadableImageError`."""
+    try:
+        yield
+    except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
+        raise UnreadableImageError(f"{path} cannot be read as an image: {one_line(error)}") from error
 
 
 def as_image_list(X):

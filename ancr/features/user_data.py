@@ -1,16 +1,18 @@
 """A user's own data as vectors: a table, or images as pixels or as features of a network."""
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ancr.datasets.folder import IMAGE_SUFFIXES, DataWarning, load_folder
-from ancr.datasets.table import TARGET_NAMES, load_table, load_vectors, table_columns
+from ancr.datasets.folder import IMAGE_SUFFIXES, load_folder
+from ancr.datasets.table import check_finite, load_table, open_table, vector_chunks
 from ancr.features.deep import DeepFeatures
+from ancr.features.images import reading
 
 _SIDE = 32
+# Samples classified at a time: many blocks of every solver, and few enough for any dictionary.
+CHUNK_ROWS = 3072
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class UserData:
         Name of each sample.
     image_paths : ndarray of str
         Path of each sample's image; empty for tables.
+    origin : str
+        Absolute path of the data.
     """
 
     bunch: object
@@ -36,11 +40,34 @@ class UserData:
     columns: tuple
     names: np.ndarray
     image_paths: np.ndarray
+    origin: str = ""
 
     @property
     def has_units(self):
-        """Whether the columns have different units, so that they are standardized by default."""
-        return bool(self.columns)
+        """Whether the columns have different units, so that they are standardized by default.
+
+        Columns of a table do, unless they share one range: at least half of those that are not constant cover at
+        least half of the range of the whole table, and zero lies in it. That holds for pixels and for most features
+        of networks.
+        """
+        return bool(self.columns) and not _share_one_range(self.bunch.data)
+
+    def scaling(self, standardize=None):
+        """What is done with the columns, in words; ``standardize`` is what the user asked for, None for nothing."""
+        if standardize is not None or not self.columns:
+            return "columns are standardized" if standardize else "values are used as they are"
+        if self.has_units:
+            return "columns are standardized, because their ranges differ (--no-standardize uses them as they are)"
+        low, high = self.bunch.data.min(), self.bunch.data.max()
+        return f"columns share the range {low:g} to {high:g} and are used as they are (--standardize scales them)"
+
+
+def _share_one_range(data):
+    low, high = data.min(axis=0), data.max(axis=0)
+    spread, whole = (high - low)[high > low], high.max() - low.min()
+    if len(spread) < 2 or not low.min() <= 0 <= high.max():
+        return False
+    return bool(np.mean(spread >= whole / 2) >= 0.5)
 
 
 def load_user_data(path, label=None, features="pixels"):
@@ -65,43 +92,44 @@ def load_user_data(path, label=None, features="pixels"):
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if path.is_dir() or _lists_images(path):
+        if label is not None:
+            raise ValueError(f"--label {label!r}, but {path} holds images; their labels are their folders' names")
         bunch = load_folder(path)
         paths = bunch.filenames
         bunch.data = image_vectors(paths, features)
-        user_data = UserData(bunch, features, (), paths, paths)
+        user_data = UserData(bunch, features, (), paths, paths, str(path.resolve()))
     else:
+        if features != "pixels":
+            raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
         user_data = _from_table(path, label)
     _check(path, user_data.bunch)
     return user_data
 
 
 def _from_table(path, label):
-    columns = table_columns(path)
-    label_column = label or next((name for name in TARGET_NAMES if name in columns), None)
-    index = [name for name in columns if not name or name.startswith("Unnamed:")]  # row numbers that pandas wrote
-    kept = [name for name in columns if name not in (label_column, "is_train", "image_names", *index)]
-    if index:
-        warnings.warn(f"{path.name}: a column without a name is taken as row numbers and left out", DataWarning, 2)
     try:
-        bunch = load_table(path, target=label, data=kept if index else None)
-    except (ValueError, OSError) as error:
-        raise type(error)(_in_words_of_the_command(str(error), path)) from error
+        bunch = load_table(path, target=label)
+    except ValueError as error:
+        raise ValueError(_in_words_of_the_command(str(error))) from error
     names = bunch.filenames
     if names is None:
         names = np.array([f"row {number}" for number in range(1, len(bunch.data) + 1)])
-    return UserData(bunch, "table", tuple(kept), names.astype(str), np.array([], str))
+    return UserData(bunch, "table", bunch.feature_names, names.astype(str), np.array([], str), str(path.resolve()))
 
 
-def _in_words_of_the_command(message, path):
-    """First line of the loader's message, with the command's option in place of the loader's argument."""
-    line = (
-        message.strip().splitlines()[0].replace("target=", "--label ").replace("target is None", "--label is missing")
-    )
-    return line if path.name in line else f"{path} cannot be read: {line}"
+# What the loader's arguments are called on the command line.
+_OPTIONS = {"target=": "--label ", "target is None": "--label is missing", "path=": "", "data is None, but ": ""}
+
+
+def _in_words_of_the_command(message):
+    for argument, option in _OPTIONS.items():
+        if message.startswith(argument):
+            return option + message.removeprefix(argument)
+    return message
 
 
 def _lists_images(path):
-    return path.suffix.lower() == ".csv" and {"path", "label"} <= {name.strip().lower() for name in table_columns(path)}
+    return path.suffix.lower() == ".csv" and {"path", "label"} <= {name.lower() for name in open_table(path).columns}
 
 
 def _check(path, bunch):
@@ -109,12 +137,11 @@ def _check(path, bunch):
     if len(present) < 2:
         only = f": {str(bunch.target_names[present[0]])!r}" if len(present) else ""
         raise ValueError(f"{path} holds {len(present)} class{only}, but at least two are needed")
-    if not np.isfinite(bunch.data).all():
-        raise ValueError(f"{path} has {np.count_nonzero(~np.isfinite(bunch.data))} missing or infinite values")
+    check_finite(path, bunch.data)
 
 
-def load_queries(path, features, columns=()):
-    """Load unlabelled samples to classify: ``(vectors, names)``.
+def query_chunks(path, features, columns=(), rows=CHUNK_ROWS):
+    """Yield unlabelled samples to classify, some at a time: ``(vectors, names)``.
 
     Parameters
     ----------
@@ -124,6 +151,8 @@ def load_queries(path, features, columns=()):
         The features that the model was trained on, as in `UserData.features`.
     columns : sequence of str
         Columns that the model was trained on, found by name in a table; other columns are not read.
+    rows : int
+        Samples at a time.
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -132,12 +161,16 @@ def load_queries(path, features, columns=()):
         images = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
         if not images or images[0].suffix.lower() not in IMAGE_SUFFIXES:
             raise ValueError(f"{path} holds no image, but the model was trained on images ({features})")
-        names = [str(image) for image in images]
-        return image_vectors(names, features), names
+        for start in range(0, len(images), rows):
+            names = [str(image) for image in images[start : start + rows]]
+            yield image_vectors(names, features), names
+        return
     if path.is_dir():
         raise ValueError(f"{path} is a folder, but the model was trained on a table")
-    vectors = load_vectors(path, list(columns))
-    return vectors, [f"row {number}" for number in range(1, len(vectors) + 1)]
+    first = 1
+    for vectors in vector_chunks(path, list(columns), rows):
+        yield vectors, [f"row {number}" for number in range(first, first + len(vectors))]
+        first += len(vectors)
 
 
 def image_vectors(paths, features):
@@ -152,9 +185,6 @@ def _pixels(path):
         from PIL import Image
     except ImportError as error:
         raise ImportError("reading images needs pillow: pip install 'ancr[plot]'") from error
-    try:
-        with Image.open(path) as image:
-            small = image.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
-    except OSError as error:
-        raise OSError(f"{path} cannot be read as an image: {error}") from error
+    with reading(path), Image.open(path) as image:
+        small = image.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
     return np.asarray(small, dtype=np.float64).ravel() / 255.0

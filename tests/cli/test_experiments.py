@@ -1,6 +1,9 @@
 """``ancr reproduce`` and ``ancr compare``, as a user calls them."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -126,9 +129,9 @@ BAD = {
     "header.csv": ("a,b,target\n", "header.csv has a header but no rows"),
     "one.csv": ("a,b,target\n1,2,x\n3,4,x\n", "holds 1 class: 'x', but at least two are needed"),
     "prose.csv": ("Once upon a time.\nThere was, they say,\na king, a queen, and more,\n", "prose.csv"),
-    "words.csv": ("a,target\nred,x\nblue,y\n", "columns a are not numeric"),
+    "words.csv": ("a,target\nred,x\nblue,y\n", "row 1 (line 2), column 'a': 'red' is not a number"),
     "prose.txt": ("Once upon a time", "ends in '.txt', but expected"),
-    "holes.csv": ("a,target\n1,x\n,x\n3,y\n4,y\n", "1 missing or infinite values"),
+    "holes.csv": ("a,target\n1,x\n,x\n3,y\n4,y\n", "row 2 (line 3), column"),
     "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 samples"),
     "bytes.npz": ("not an archive", "bytes.npz"),
 }
@@ -186,3 +189,100 @@ def test_compare_can_choose_settings_on_the_training_folds(wine, tmp_path):
     assert result.exit_code == 0, result.output
     assert {cell["protocol"] for cell in cells(tmp_path)} == {"cv"}
     assert all("alpha" in cell["chosen"] for cell in cells(tmp_path))
+
+
+def test_compare_has_a_folder_per_data_set_and_never_replaces_another(tmp_path, wine, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other" / "wine.csv"
+    other.parent.mkdir()
+    load_wine(as_frame=True).frame.iloc[::2].to_csv(other, index=False)
+    options = ("--methods", "CRC", "--no-figures")
+    assert ancr("compare", wine, *options).exit_code == 0
+    page = tmp_path / "results" / "wine" / "report.html"
+    first = page.read_bytes()
+    refused = ancr("compare", other, *options)
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"Error: results/wine holds results on wine ({wine}), and their report would be replaced; "
+        "choose another folder with --output\n"
+    )
+    assert page.read_bytes() == first
+    assert ancr("compare", other, *options, "-o", "results/other").exit_code == 0
+    # The same data at another place is the same data.
+    copy = tmp_path / "copy" / "wine.csv"
+    copy.parent.mkdir()
+    copy.write_bytes(wine.read_bytes())
+    assert ancr("compare", copy, *options).exit_code == 0
+    assert len(cells(page.parent)) == 5
+
+
+def test_cells_that_a_report_leaves_out_are_counted(tmp_path, wine):
+    assert ancr("compare", wine, "--methods", "CRC,NSC", "--no-figures", "-o", tmp_path).exit_code == 0
+    result = ancr("compare", wine, "--methods", "CRC", "--no-figures", "-o", tmp_path)
+    assert "5 further cells in cells.jsonl, of other methods or settings, are not shown." in result.stderr
+
+
+def test_a_failing_figure_is_shown_as_failed(tmp_path, wine, monkeypatch):
+    from ancr.experiments.figures import iterations
+
+    def fail(sources):
+        raise ZeroDivisionError("<b>by\nnothing</b>")
+
+    monkeypatch.setattr(iterations, "objective", fail)
+    result = ancr("compare", wine, "--methods", "CRC,ANCR", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "The figure 'objective' failed: ZeroDivisionError: <b>by nothing</b>." in result.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "This figure failed: ZeroDivisionError: &lt;b&gt;by nothing&lt;/b&gt;" in page
+    assert page.count("<img src=") >= 3
+    assert list((tmp_path / "tables").glob("*.md"))
+
+
+def test_a_failing_cell_keeps_the_report_of_the_others(tmp_path, wine, monkeypatch):
+    from ancr.experiments.runner import Plan
+
+    run = Plan.run
+
+    def fail_once(plan):
+        if (plan.method, plan.draw) == ("CRC", 3):
+            raise TypeError("no\nluck")
+        return run(plan)
+
+    monkeypatch.setattr(Plan, "run", fail_once)
+    result = ancr("compare", wine, "--methods", "CRC,NSC", "--no-figures", "-o", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        f"Error: 1 of 10 cells failed: CRC (paper) on wine 5 folds, draw 3: no luck; the others are in "
+        f"{tmp_path / 'report.html'}"
+    )
+    assert "1 of 10 cells failed" in (tmp_path / "report.html").read_text()
+    assert len(cells(tmp_path)) == 9
+    monkeypatch.setattr(Plan, "run", run)
+    assert ancr("compare", wine, "--methods", "CRC,NSC", "--no-figures", "-o", tmp_path).exit_code == 0
+
+
+def test_terminals_without_unicode(tmp_path, wine):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    command = [sys.executable, "-m", "ancr", "compare", wine, "--methods", "CRC", "--no-figures", "-o", tmp_path]
+    run = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    assert b" +- " in run.stdout
+    assert "±" in (tmp_path / "tables" / "wine.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_ctrl_c_names_only_a_file_that_is_there(tmp_path, monkeypatch, finished):
+    def interrupted(*arguments):
+        if finished:
+            (tmp_path / "cells.jsonl").write_text("{}\n")
+        raise KeyboardInterrupt
+
+    def leave(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr("ancr.experiments.sources.source", interrupted)
+    monkeypatch.setattr("os._exit", leave)
+    result = ancr("reproduce", "digits", "-o", tmp_path)
+    assert result.exit_code == 130
+    assert ("cells.jsonl" in result.stderr) == finished
+    assert ("No cell was finished." in result.stderr) != finished

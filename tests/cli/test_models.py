@@ -1,15 +1,19 @@
 """``ancr train`` and ``ancr predict``: from a table or a folder to labels with reasons."""
 
 import csv
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ancr import ANCRClassifier
 from ancr.cli import main
+from ancr.features.user_data import query_chunks
+from ancr.model_file import Model
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
 
 
@@ -17,7 +21,7 @@ from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixture
 def model(tmp_path, wine):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--set", "alpha=0.01")
-    assert result.output == f"{path}: ANCR on 178 samples of 3 classes\n"
+    assert result.stdout == f"{path}: ANCR on 178 samples of 3 classes\n"
     return path
 
 
@@ -86,3 +90,103 @@ def test_predict_refuses_other_files(tmp_path, wine):  # noqa: F811
     result = ancr("predict", wine, wine, "-o", tmp_path / "labels.csv")
     assert (result.exit_code, result.output) == (1, f"Error: {wine} is not an ancr model\n")
     assert set(main.commands) >= {"train", "predict"}
+
+
+def big_table(path, count):
+    rng = np.random.default_rng(0)
+    columns = load_wine(as_frame=True).data
+    rows = columns.to_numpy()[rng.integers(0, len(columns), count)] * rng.uniform(0.9, 1.1, (count, columns.shape[1]))
+    np.savetxt(path, rows, delimiter=",", header=",".join(columns.columns), comments="")
+    return path
+
+
+def test_answers_do_not_depend_on_the_chunks(model, tmp_path, monkeypatch):
+    data = big_table(tmp_path / "big.csv", 1000)
+    whole = predictions(model, data, tmp_path)
+    monkeypatch.setattr(query_chunks, "__defaults__", ((), 64))
+    assert predictions(model, data, tmp_path) == whole
+    assert [row["sample"] for row in whole] == [f"row {number}" for number in range(1, 1001)]
+
+
+def test_predict_holds_only_a_chunk_in_memory(model, tmp_path):
+    data = big_table(tmp_path / "big.csv", 2000)
+    sizes = [len(vectors) for vectors, _ in query_chunks(data, "table", Model.load(model).columns, rows=300)]
+    assert sizes == [300] * 6 + [200]
+
+
+def test_an_error_in_the_last_row_keeps_the_old_answers(model, tmp_path):
+    data, answers = big_table(tmp_path / "big.csv", 4000), tmp_path / "labels.csv"
+    answers.write_text("old")
+    data.write_text(data.read_text() + ",".join(["1"] * 12 + ["x"]) + "\n")
+    result = ancr("predict", model, data, "-o", answers)
+    assert result.exit_code == 1
+    assert "row 4001 (line 4002), column 'proline': 'x' is not a number" in result.stderr
+    assert answers.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+FORMULAS = ["=HYPERLINK(1)", "+cmd|'/c calc'!A0", "@SUM(1)", "-2+3", "-1", "+2.5e3", "plain", "a=b"]
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_formulas_do_not_reach_a_spreadsheet(tmp_path, raw):
+    lines = [f'{i},{j},"{name}"' for i, name in enumerate(FORMULAS) for j in (5, 6)]
+    data = tmp_path / "formulas.csv"
+    data.write_text("\n".join(["a,b,label", *lines]) + "\n")
+    assert ancr("train", data, "-o", tmp_path / "m.npz", "--method", "CRC").exit_code == 0
+    options = ["--raw-text"] if raw else []
+    assert ancr("predict", tmp_path / "m.npz", data, "-o", tmp_path / "out.csv", *options).exit_code == 0
+    with open(tmp_path / "out.csv", newline="") as file:
+        labels = {row["label"] for row in csv.DictReader(file)}
+    runs = {name for name in labels if name[0] in "=+-@" and name not in ("-1", "+2.5e3")}
+    assert bool(runs) == raw
+    assert labels <= {*FORMULAS} if raw else labels <= {*FORMULAS[4:], *(f"'{name}" for name in FORMULAS[:4])}
+
+
+def test_labels_stay_as_they_are_written(tmp_path):
+    for name, labels in (
+        ("zeros", "0011"),
+        ("padded", ("01", "01", "02", "02")),
+        ("points", ("0.0", "0.0", "1.0", "1.0")),
+    ):
+        data = tmp_path / f"{name}.csv"
+        data.write_text("a,b,label\n" + "".join(f"{i},{i * i},{label}\n" for i, label in enumerate(labels)))
+        assert ancr("train", data, "-o", tmp_path / "m.npz", "--method", "CRC").exit_code == 0
+        assert Model.load(tmp_path / "m.npz").labels.tolist() == list(labels)
+
+
+def test_columns_with_one_range_are_left_alone_and_it_is_said(tmp_path, wine):  # noqa: F811
+    digits = tmp_path / "digits.csv"
+    load_digits(as_frame=True).frame.head(300).to_csv(digits, index=False)
+    for data, options, expected, said in (
+        (digits, [], False, "columns share the range 0 to 16 and are used as they are (--standardize scales them)"),
+        (wine, [], True, "columns are standardized, because their ranges differ (--no-standardize uses them as they"),
+        (digits, ["--standardize"], True, "columns are standardized"),
+        (wine, ["--no-standardize"], False, "values are used as they are"),
+    ):
+        result = ancr("train", data, "-o", tmp_path / "m.npz", "--method", "CRC", *options)
+        assert f"{data}: {said}" in result.stderr
+        assert Model.load(tmp_path / "m.npz").standardize is expected
+
+
+def test_settings_that_overflow_are_not_saved(tmp_path, wine):  # noqa: F811
+    result = ancr("train", wine, "-o", tmp_path / "m.npz", "--set", "alpha=1e308", "--set", "relaxation=1e-300")
+    if result.exit_code:
+        assert len(result.stderr.splitlines()) == 1
+        assert not (tmp_path / "m.npz").exists()
+    else:
+        assert ancr("predict", tmp_path / "m.npz", wine, "-o", tmp_path / "out.csv").exit_code == 0
+
+
+def test_a_full_disk_keeps_the_old_answers_and_names_them(model, tmp_path):
+    data, answers = big_table(tmp_path / "big.csv", 500), tmp_path / "labels.csv"
+    answers.write_text("old")
+    code = (
+        "import resource, signal, sys; from ancr.cli import main; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9999, resource.RLIM_INFINITY)); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "predict", model, data, "-o", answers]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (1, f"Error: {answers}: File too large\n")
+    assert answers.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

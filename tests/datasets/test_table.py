@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from ancr.datasets import load_table
+from ancr.datasets import load_table, table
 
 X = np.arange(12.0).reshape(4, 3)
 LABELS = np.array(["b", "a", "b", "a"])
@@ -107,5 +107,47 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"t_labels\.npy does not exist"):
         load_table(tmp_path / "t.npy")
     (tmp_path / "t.csv").write_text("name,p,label\nrex,1,dog\n")
-    with pytest.raises(ValueError, match="columns name are not numeric"):
+    with pytest.raises(ValueError, match=r"row 1 \(line 2\), column .name.: .rex. is not a number"):
         load_table(tmp_path / "t.csv")
+
+
+def test_spreadsheets_write_a_mark_spaces_and_truth(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfa , b, label\r\n1, True ,x \r\n2,False,y\r\n\r\n")
+    bunch = load_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(bunch.data, [[1, 1], [2, 0]])
+    assert bunch.target_names.tolist() == ["x", "y"]
+    assert bunch.feature_names == ("a", "b")
+
+
+def test_long_tables_are_read_in_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_CHUNK_CELLS", 8)
+    for kind in ("csv", "parquet"):
+        np.testing.assert_array_equal(load_table(write(tmp_path, kind)).data, X)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (np.array([10.0, 9.0, 10.0, 9.0]), ["9", "10"]),
+        (np.array([1.5, 1.0, 1.5, 1.0]), ["1.0", "1.5"]),
+        (np.array([b"b", b"a", b"b", b"a"]), ["a", "b"]),
+        (np.array([True, False, True, False]), ["False", "True"]),
+    ],
+)
+def test_labels_are_kept(tmp_path, labels, names):
+    np.savez(tmp_path / "t.npz", data=X, target=labels)
+    bunch = load_table(tmp_path / "t.npz")
+    assert bunch.target_names.tolist() == names
+    assert bunch.target.tolist() == [1, 0, 1, 0]
+
+
+def test_numbers_as_labels_of_a_table_are_in_order_and_as_written(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n1,10\n2,9\n3,0\n")
+    bunch = load_table(tmp_path / "t.csv")
+    assert bunch.target_names[bunch.target].tolist() == ["10", "9", "0"]
+    assert bunch.target_names.tolist() == ["0", "9", "10"]
+
+
+def test_cells_of_matlab_are_labels(tmp_path):
+    savemat(tmp_path / "t.mat", {"X": X, "y": np.array(["cat", "dog", "cat", "dog"], dtype=object)})
+    assert load_table(tmp_path / "t.mat").target_names.tolist() == ["cat", "dog"]

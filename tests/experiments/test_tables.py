@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -74,13 +75,19 @@ def test_formats_escape_what_they_must(tmp_path):
     cells = [cell("A|B_[red]&", dataset="blobs", features="vectors")]
     table = make_tables([Blobs()], cells)[0]
     assert r"A\|B_[red]&" in to_markdown(table)
-    assert r"A|B\_[red]\&" in to_latex(table)
+    assert r"A\textbar{}B\_[red]\&" in to_latex(table)
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120)
     console.print(to_rich(table))
     assert "A|B_[red]&" in console.file.getvalue()
     assert {path.name for path in write_tables([table], tmp_path)} == {"blobs.md", "blobs.csv", "blobs.tex"}
+
+
+def test_no_name_becomes_markup():
+    table = replace(make_tables([Blobs()], [cell(dataset="blobs", features="vectors")])[0], title="a<img src=x>|b\nc")
+    assert to_markdown(table).startswith("## a&lt;img src=x&gt;\\|b c\n")
+    assert r"\caption{a\textless{}img src=x\textgreater{}\textbar{}b c." in to_latex(table)
 
 
 def test_printed_numbers_cover_the_papers_tables():

@@ -2,7 +2,8 @@
 
 from importlib import import_module
 
-from ancr.experiments.figures.drawing import write_drawing
+from ancr.experiments.figures.drawing import Drawing, write_drawing
+from ancr.messages import one_line
 
 # name -> module and function, in the order of the report; imported only when a figure is drawn
 FIGURES = {
@@ -31,13 +32,24 @@ def draw_all(sources, folder, on_figure=lambda name: None):
     Returns
     -------
     list of Drawing
-        The figures drawn, with ``svg`` and ``png`` set to their files.
+        The figures drawn, with ``svg`` and ``png`` set to their files; one that failed has the reason in
+        ``failure``.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for name, (module, function) in FIGURES.items():
-        drawing = getattr(import_module(f"ancr.experiments.figures.{module}"), function)(sources)
-        if drawing is not None:
-            drawn.append(write_drawing(drawing, folder / name))
+        try:
+            drawing = getattr(import_module(f"ancr.experiments.figures.{module}"), function)(sources)
+            if drawing is not None:
+                drawn.append(write_drawing(drawing, folder / name))
+        except ImportError:
+            raise
+        except Exception as error:  # one figure must not cost the tables and the report
+            drawn.append(Drawing(repr(name), "", None, failure=f"{type(error).__name__}: {one_line(error)}"))
         on_figure(name)
     return drawn

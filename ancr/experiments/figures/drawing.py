@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ancr.atomic import atomic_path
+
 # Okabe and Ito's palette; every series also has its own marker or dash pattern, so that colour is never needed.
 BLUE, ORANGE, GREEN, GREY, LIGHT = "#0072B2", "#D55E00", "#009E73", "#6E6E6E", "#B5B5B5"
 
@@ -25,13 +27,14 @@ _STYLE = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure with its caption, and its files once they are written."""
+    """A finished figure with its caption, and its files once they are written; or the reason why it failed."""
 
     title: str
     caption: str
     figure: Any
     svg: Path | None = None
     png: Path | None = None
+    failure: str = ""
 
 
 def new_figure(width, height):
@@ -72,9 +75,11 @@ def write_drawing(drawing, stem):
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
-    FigureCanvasSVG(drawing.figure).print_svg(svg, metadata={"Date": None})
+    with atomic_path(svg) as draft:
+        FigureCanvasSVG(drawing.figure).print_svg(draft, metadata={"Date": None})
     FigureCanvasAgg(drawing.figure)
-    drawing.figure.savefig(png, dpi=150)
+    with atomic_path(png) as draft:
+        drawing.figure.savefig(draft, dpi=150, format="png")
     return replace(drawing, svg=svg, png=png)
 
 
