@@ -3,6 +3,7 @@ import pytest
 from sklearn.preprocessing import normalize
 
 from ancr import Dictionary
+from ancr.backends.arrays import to_numpy, unit_rows
 
 
 def test_blocks_order_and_norms():
@@ -40,5 +41,18 @@ def test_bad_input_is_named():
 def test_rows_are_scaled_as_scikit_learn_does(dtype):
     rows = np.random.default_rng(0).standard_normal((20, 7)).astype(dtype)
     rows[3] = 0.0
-    rows[4] *= np.finfo(dtype).eps  # too short to have a direction
-    np.testing.assert_array_equal(Dictionary.build(rows).atoms, normalize(rows))
+    np.testing.assert_allclose(Dictionary.build(rows).atoms, normalize(rows), rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize(("dtype", "powers"), [("f8", (-307, -160, -8, 18, 160, 307)), ("f4", (-37, -20, -8, 18, 37))])
+def test_rows_are_scaled_at_every_scale(arrays, dtype, powers):
+    rows = np.random.default_rng(0).uniform(0.1, 1.0, (len(powers) + 2, 5)).astype(dtype)
+    wanted = rows / np.linalg.norm(rows.astype("f8"), axis=1, keepdims=True)
+    for row, power in enumerate(powers):
+        rows[row] = (rows[row].astype("f8") * 10.0**power).astype(dtype)
+    rows[-2] = np.finfo(dtype).smallest_subnormal  # all entries alike
+    wanted[-2] = 5**-0.5
+    rows[-1] = wanted[-1] = 0.0
+    scaled = to_numpy(unit_rows(arrays(rows)))
+    np.testing.assert_allclose(scaled, wanted, rtol=1e-4 if dtype == "f4" else 1e-13)
+    assert scaled.dtype == dtype

@@ -12,8 +12,10 @@ def namespace(array):
 
 
 def unit_rows(rows):
-    """Rows scaled to unit ℓ2 norm; all-zero rows stay zero. Always a copy: arrays may be immutable."""
+    """Rows scaled to unit ℓ2 norm, at every scale; rows that are exactly zero stay zero. Always a copy."""
     xp = namespace(rows)
+    largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
+    rows = rows / xp.where(largest > 0.0, largest, xp.ones_like(largest))  # squares neither overflow nor vanish
     norms = xp.sqrt(xp.vecdot(rows, rows, axis=-1))[:, None]
     return rows / xp.where(norms > 0.0, norms, xp.ones_like(norms))
 

@@ -320,15 +320,23 @@ def _share_out(work, blocks, n_threads):
 
 
 def unit_rows(rows, copy=True):
-    """Rows scaled to unit ℓ2 norm; those that `sklearn.preprocessing.normalize` treats as zero stay unchanged.
+    """Rows scaled to unit ℓ2 norm, at every scale; only rows that are exactly zero stay zero.
 
-    Without ``copy``, in place where the library allows it.
+    Norms are accumulated in double precision. Without ``copy``, in place where the library can.
     """
     if is_foreign(rows):
         return array_api.unit_rows(rows)
-    norms = np.sqrt(row_squares(rows))
-    norms[norms < 10 * np.finfo(norms.dtype).eps] = 1.0
-    return np.divide(rows, norms[:, None], out=None if copy else rows)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    lost = np.flatnonzero(~((norms > 1e-140) & (norms < 1e140)))
+    if len(lost):  # squares overflow, vanish or are zero: scale by the largest entry first
+        rows = rows.copy() if copy else rows
+        largest = np.abs(rows[lost]).max(axis=1)
+        # Twice, because the reciprocal of a subnormal number is infinite and so is the norm of the largest numbers.
+        rows[lost] /= np.where(largest > 0.0, largest, 1.0)[:, None]
+        norms[lost] = np.sqrt(np.einsum("ij,ij->i", rows[lost], rows[lost], dtype=np.float64))
+        norms[norms == 0.0] = 1.0
+        return np.divide(rows, norms[:, None], out=rows, casting="same_kind")
+    return np.divide(rows, norms[:, None], out=np.empty_like(rows) if copy else rows, casting="same_kind")
 
 
 def project_simplex(points, radius=1.0):

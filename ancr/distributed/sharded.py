@@ -13,10 +13,10 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from ancr.backends.arrays import unit_rows
 from ancr.dictionary import Dictionary, kind_of_labels
 from ancr.distributed.shards import Candidates, Question, Shard, price
 from ancr.rules import class_residuals

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize as unit_rows
 
+from ancr.backends.arrays import unit_rows
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.solvers.working_set.host import HostWorkingSet

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
-from sklearn.preprocessing import normalize as unit_rows
 
+from ancr.backends.arrays import unit_rows
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
