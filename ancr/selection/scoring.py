@@ -80,12 +80,12 @@ def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relax
     found, path = {}, sorted({np.inf if value is None else value for value in relaxations}, reverse=True)
     grid = product(quadratics, enumerate(constraints), betas, sorted(alphas), path)
     for quadratic, (place, constraint), beta, alpha, relaxation in grid:
-        bent = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
-        relaxation = bent.relaxation if accepts(solver, bent) else None
+        problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
+        relaxation = problem.relaxation if accepts(solver, problem) else None
         without = Problem.of(dictionary, quadratic, constraint, alpha=0.0, beta=beta).quadratic
-        alpha = 0.0 if without == bent.quadratic else alpha  # least squares has no alpha
+        alpha = 0.0 if without == problem.quadratic else alpha  # least squares has no alpha
         one = Candidate(quadratic, constraint, beta, alpha, relaxation)
-        found.setdefault((bent.quadratic, place, relaxation), one)
+        found.setdefault((problem.quadratic, place, relaxation), one)
     return list(found.values())
 
 

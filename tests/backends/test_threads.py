@@ -9,8 +9,9 @@ import pytest
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ancr import ANCRClassifier
-from ancr.backends.arrays import map_rows, thread_count
+from ancr import ANCRClassifier, solve
+from ancr.backends import arrays
+from ancr.backends.arrays import dense, map_rows, thread_count
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +85,30 @@ def test_memory_limits_the_block_size():
             block.stop - block.start for block in map_rows(lambda block: block, np.empty((500, 1)), row_bytes=2**16)
         ]
     assert max(sizes) * 2**16 * thread_count() <= 2**20
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 16, 32, 64])
+@pytest.mark.parametrize("n_queries", [1, 2, 3, 7, 15])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"relaxation": 0.5},
+        {"constraint": "free"},
+        {"solver": "admm", "max_iter": 4},
+        {"solver": "admm", "rho": 5.0},
+    ],
+    ids=str,
+)
+def test_codes_and_histories_for_any_number_of_threads(monkeypatch, n_threads, n_queries, options):
+    rng = np.random.default_rng(0)
+    atoms, queries = rng.standard_normal((20, 5)), rng.standard_normal((n_queries, 5))
+    monkeypatch.setattr(arrays, "thread_count", lambda: 1)
+    expected = solve(atoms, queries, alpha=0.1, history=True, **options)
+    monkeypatch.setattr(arrays, "thread_count", lambda: n_threads)
+    found = solve(atoms, queries, alpha=0.1, history=True, **options)
+    # A block of another size can take another path through BLAS, which rounds differently.
+    np.testing.assert_allclose(dense(found.codes), dense(expected.codes), atol=1e-12)
+    np.testing.assert_allclose(found.history, expected.history, rtol=1e-9)
+    assert found.history.shape[1] == n_queries
+    np.testing.assert_array_equal(found.n_iter, expected.n_iter)
