@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from itertools import islice
 from pathlib import Path
 
@@ -247,7 +248,7 @@ def _order(path, names):
     return np.argsort(values)
 
 
-class Table:
+class Table(ABC):
     """A ``.csv`` or ``.parquet`` file, read a chunk of rows at a time.
 
     Attributes
@@ -278,12 +279,12 @@ class Table:
         if twice:
             raise ValueError(f"{self.path} has several columns named {shown(twice[0])}; rename or remove all but one")
 
+    @abstractmethod
     def chunks(self, rows):
         """Yield the rows of the file, ``rows`` at a time, as objects with the methods of `Chunk`."""
-        raise NotImplementedError
 
 
-class Chunk:
+class Chunk(ABC):
     """Some rows of a table. ``first`` is the number of the first one, counted from 1."""
 
     def __init__(self, path, first):
@@ -293,9 +294,9 @@ class Chunk:
         """File, row and column of a cell, for messages."""
         return f"{self.path}, row {self.first + i}, column {shown(name)}"
 
+    @abstractmethod
     def texts(self, name):
         """A column as a list of text."""
-        raise NotImplementedError
 
     def numbers(self, names):
         """Columns as a matrix; a cell that is not a finite number is an error that says where it is."""
