@@ -2,7 +2,7 @@ r"""Upper bounds on f(c) − f*, computed from the problem alone, independently 
 
 With f(c) = cᵀHc − 2bᵀc, the pull p = b − Hc is minus half the gradient. Each set bounds the gap in its own way, see
 `ancr.sets`; ``docs/exact.md`` derives the bounds. For an ℓ1 term the dual point is the usual one: the residual r,
-scaled until |Xᵀr| ≤ λ/2.
+scaled until |Xᵀr| ≤ λ/2. All bounds include what rounding can do to them, so that none is below the truth.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ancr.backends.arrays import Array, in_double, row_dots, row_sums, to_numpy
+from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, row_sums, to_numpy
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -27,16 +27,33 @@ class Certificate:
     """The relative gap of a problem as a function of (queries, codes), in double precision."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = replace(problem, dictionary=problem.dictionary.in_double)
+        self._given = replace(problem, dictionary=problem.dictionary.in_double)
 
-    def __call__(self, queries: Array, codes: Any) -> Array:
-        """Bound on f(c) − f* for each query, relative to the scale of the problem's terms."""
+    @property
+    def problem(self) -> Problem:
+        """The problem in its standard form, in double precision."""
+        return self._given.standard_form.problem
+
+    def __call__(self, queries: Array, codes: Any, members: Any = None) -> Array:
+        """Bound on f(c) − f* for each query, relative to the larger of ‖y − centre‖² and f(c).
+
+        With a relaxation, ``members`` are the points of the set that belong to the codes.
+        """
+        form, xp = self._given.standard_form, self.problem.dictionary.xp
         queries, codes = in_double(queries), in_double(codes)
-        look, xp = Look(self, queries, codes), self.problem.dictionary.xp
-        excess = _l1_bound(look) if self.problem.has_l1_term else self.problem.constraint.bound(look)
-        scale = look.scale
+        look = Look(self, form.queries(queries), codes)
+        # The objective is a sum of squares: where it is zero, nothing is left to prove.
+        value = self.problem.quadratic.excess(self.problem.dictionary, look.queries, codes)
+        if members is not None:
+            value = value + self.problem.relaxation / 2.0 * row_squares(codes - dense(in_double(members)))
+            bound = self.problem.constraint.relaxed_bound(look, in_double(members))
+        elif self.problem.has_l1_term:
+            bound = _l1_bound(look)
+        else:
+            bound = self.problem.constraint.bound(look)
+        scale = xp.maximum(form.size(look.queries), value)
         # A zero query over zero atoms has scale zero; its gap is zero.
-        return xp.clip(excess, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+        return xp.clip(xp.minimum(bound, value), 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
 
     @cached_property
     def curvature(self) -> float:
@@ -58,23 +75,33 @@ class Certificate:
         Equal weights will do where atoms lie on one side of the origin, as non-negative data does. Otherwise He = 1 is
         solved by conjugate gradients; with a ridge the set has a bound that needs no e.
         """
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        dictionary = self.problem.dictionary
         present = to_numpy(self.problem.lengths) > 0.0
-
-        def times_h(code: np.ndarray) -> np.ndarray:
-            return -to_numpy(quadratic.pull(dictionary, None, dictionary.like(code[None, :])))[0, :]
-
         direction = present / max(present.sum(), 1)
-        image = times_h(direction)
-        if not quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
-            system = LinearOperator((dictionary.n_atoms,) * 2, times_h, dtype=np.float64)
+        image = self._times_h(direction[None, :])[0]
+        if not self.problem.quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
+            system = LinearOperator((dictionary.n_atoms,) * 2, lambda e: self._times_h(e[None, :])[0], dtype=np.float64)
             with np.errstate(all="ignore"):  # where there is no e, whatever comes out is told below
                 direction, _ = cg(system, 1.0 * present, maxiter=200)
-                image = times_h(direction)
+                image = self._times_h(direction[None, :])[0]
         least = float(image[present].min(initial=0.0 if not present.any() else np.inf))
         if not least > 1e-12 * np.abs(image).max(initial=0.0):
             return None, 0.0
         return dictionary.like(image / least), float(direction @ image) / least**2
+
+    def own_direction(self, tight: np.ndarray) -> tuple[np.ndarray, float]:
+        """He and eᵀHe for an e over some atoms only, with He = 1 on them as nearly as can be."""
+        unit = np.zeros((len(tight), self.problem.dictionary.n_atoms))
+        unit[np.arange(len(tight)), tight] = 1.0
+        rows = self._times_h(unit)
+        direction = np.linalg.lstsq(rows[:, tight], np.ones(len(tight)), rcond=1e-13)[0]
+        image = direction @ rows
+        return image, float(direction @ image[tight])
+
+    def _times_h(self, codes: np.ndarray) -> np.ndarray:
+        """He for each row e."""
+        dictionary = self.problem.dictionary
+        return -to_numpy(self.problem.quadratic.pull(dictionary, None, dictionary.like(codes)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +113,7 @@ class Look:
     certificate : Certificate
         What is known about the problem independently of the query.
     queries, codes : array
-        In double precision; codes dense or CSR.
+        In double precision and standard form; codes dense or CSR.
     """
 
     certificate: Certificate
@@ -94,19 +121,19 @@ class Look:
     codes: Any
 
     @property
+    def problem(self) -> Problem:
+        """The problem in standard form."""
+        return self.certificate.problem
+
+    @property
     def dictionary(self) -> Dictionary:
         """The atoms, in double precision."""
-        return self.certificate.problem.dictionary
+        return self.problem.dictionary
 
     @property
     def quadratic(self) -> Quadratic:
         """H and b."""
-        return self.certificate.problem.quadratic
-
-    @cached_property
-    def scale(self) -> Array:
-        """Size of the terms of each objective."""
-        return self.certificate.problem.scale(self.queries, self.codes)
+        return self.problem.quadratic
 
     @cached_property
     def pull(self) -> Array:
@@ -114,10 +141,35 @@ class Look:
         return self.quadratic.pull(self.dictionary, self.queries, self.codes)
 
     @cached_property
-    def lowered_pull(self) -> Array:
-        """The pulls minus what rounding alone can produce: the bound is for data equal to ours up to the last bit."""
-        rounding = 16.0 * _EPS * self.dictionary.xp.sqrt(self.scale)
-        return self.pull - rounding[:, None] * self.certificate.problem.lengths
+    def span(self) -> Array:
+        """Σ|c_j|·√H_jj of each code, which bounds √(cᵀHc)."""
+        return abs(self.codes) @ self.problem.lengths
+
+    @cached_property
+    def rounding(self) -> Array:
+        """What rounding can do to the pull of an atom with H_jj = 1.
+
+        Sums of d and of n products are off by at most (d + n)·u times the sum of their absolute values, which for
+        p_j is at most √H_jj times the lengths of the query and of the code.
+        """
+        steps = self.dictionary.n_features + self.dictionary.n_atoms + 16
+        length = self.dictionary.xp.sqrt(self.quadratic.reach(self.dictionary) * row_squares(self.queries))
+        return steps * _EPS / 2.0 * (length + self.span)
+
+    @cached_property
+    def slack(self) -> Array:
+        """What rounding can do to each pull."""
+        return self.rounding[:, None] * self.problem.lengths
+
+    @cached_property
+    def raised_pull(self) -> Array:
+        """The largest that each pull can be."""
+        return self.pull + self.slack
+
+    @property
+    def code_slack(self) -> Array:
+        """What rounding can do to pᵀc."""
+        return self.rounding * self.span
 
 
 def _l1_bound(look: Look) -> Array:
@@ -127,9 +179,10 @@ def _l1_bound(look: Look) -> Array:
     residual scaled by s is a dual point, and the difference is (1 − s)²‖r‖² + μ‖c‖₁ − 2s·pᵀc.
     """
     quadratic, xp = look.quadratic, look.dictionary.xp
-    signed = not look.certificate.problem.constraint.nonnegative
-    hardest = xp.max(xp.abs(look.pull) if signed else look.pull, axis=1)
+    signed = not look.problem.constraint.nonnegative
+    hardest = xp.max((xp.abs(look.pull) if signed else look.pull) + look.slack, axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     squares = quadratic.squares(look.dictionary, look.queries, look.codes)
     price = quadratic.absolute * row_sums(abs(look.codes))
-    return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * row_dots(look.codes, look.pull)
+    inner = row_dots(look.codes, look.pull) - look.code_slack
+    return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * inner

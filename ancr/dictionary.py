@@ -129,6 +129,8 @@ class Dictionary:
     def _grow(self, old, new):
         """What a larger dictionary can extend: the matrices held here, or those that this one has not extended yet."""
         held = {name: vars(self)[name] for name in ("gram", "scatter", "spread") if name in vars(self)}
+        if "centred" in vars(self) and "gram" in vars(self.centred):
+            held |= {"centred_gram": self.centred.gram, "centre": self.centre}
         if held:
             return Growth({**held, "mean": self.mean} if "spread" in held else held, old, new)
         if growth := vars(self).get("_growth"):
@@ -235,6 +237,28 @@ class Dictionary:
     def longest(self):
         """The largest ℓ2 norm of an atom."""
         return float(self.xp.max(self.squares)) ** 0.5
+
+    @cached_property
+    def largest_entry(self):
+        """The largest absolute value in the atoms."""
+        return max(float(self.xp.max(self.atoms)), -float(self.xp.min(self.atoms)))
+
+    def scaled(self, factor):
+        """The same dictionary in other units."""
+        return self.with_atoms(self.atoms * factor)
+
+    @cached_property
+    def centre(self):
+        """The mean atom in the precision of the atoms."""
+        return self.xp.astype(self.mean, self.dtype)
+
+    @cached_property
+    def centred(self):
+        """The same dictionary with the mean atom as its origin."""
+        centred = self.with_atoms(self.atoms - self.centre)
+        if growth := self._carried("centred_gram"):
+            vars(centred)["gram"] = growth.extend_centred_gram(centred.atoms, self.centre)
+        return centred
 
     @cached_property
     def mean(self):

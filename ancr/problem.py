@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isinf
+from math import frexp, isinf, sqrt
 from typing import Any
 
 from ancr.backends.arrays import Array, row_squares
 from ancr.dictionary import Dictionary
 from ancr.quadratics import Quadratic, weights_of
 from ancr.sets import Set, named_set
-from ancr.tolerances import LEAST_SPAN
+
+# Binary exponents of the data within which squares and their sums are safe from overflow and underflow.
+_SAFE_EXPONENT = {True: 20, False: 100}
+# Lengths below this share of the largest in the data are rounding: on a query that equals the centre no gap could be
+# measured relative to its length.
+_LEAST_LENGTH = 2.0**-36
 
 
 @dataclass(frozen=True)
 class Problem:
     """A quadratic over a set and a dictionary: min cᵀHc − 2bᵀc, for any query.
 
-    With a ``relaxation`` γ the code may leave the set, at the price γ/2·dist².
+    With a ``relaxation`` γ the code may leave the set, at the price γ/2·dist². ``fixed_origin`` keeps solvers from
+    moving the origin, for callers that read their pulls.
     """
 
     dictionary: Dictionary
     quadratic: Quadratic
     constraint: Set
     relaxation: float | None = None
+    fixed_origin: bool = False
 
     @classmethod
     def of(
@@ -57,13 +64,89 @@ class Problem:
         """√H_jj of each atom."""
         return self.dictionary.xp.sqrt(self.quadratic.diagonal(self.dictionary))
 
-    def scale(self, queries: Array, codes: Any) -> Array:
-        """Size of the terms of each query's objective, relative to which a gap is measured.
+    @property
+    def has_origin(self) -> bool:
+        """Whether the optimum depends on where the origin is.
 
-        ‖y‖² + (Σ|c_j|·√H_jj)², an upper bound on every term. On a bounded set, where a code cannot shrink with its
-        query, √ε times the longest atom's square counts too: anything smaller is lost in rounding.
+        On Σc = 1 it does not: y − Xc = (y − m) − (X − m1ᵀ)c for every m. Class terms and a relaxation depend on it.
         """
-        span = abs(codes) @ self.lengths
-        if self.constraint.is_bounded:
-            span = span + LEAST_SPAN * self.dictionary.xp.max(self.lengths)
-        return self.quadratic.reach(self.dictionary) * row_squares(queries) + span**2
+        moves = self.constraint.sums_to_one and not self.quadratic.blocks and self.relaxation is None
+        return self.fixed_origin or not moves
+
+    @cached_property
+    def standard_form(self) -> StandardForm:
+        """The problem with the same codes that solvers and the certificate compute with."""
+        return StandardForm.of(self)
+
+    def objective(self, queries: Array, codes: Any) -> Array:
+        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query; without the price of a relaxation."""
+        form = self.standard_form
+        value = form.problem.quadratic.excess(form.problem.dictionary, form.queries(queries), codes) / form.factor**2
+        unreachable = 1.0 - self.quadratic.reach(self.dictionary)
+        return value + unreachable * row_squares(queries) if unreachable else value
+
+    def scale(self, queries: Array, codes: Any) -> Array:
+        """What a gap is relative to, for each query: the larger of ‖y − centre‖² and the objective itself."""
+        form = self.standard_form
+        moved = form.queries(queries)
+        value = form.problem.quadratic.excess(form.problem.dictionary, moved, codes)
+        return self.dictionary.xp.maximum(form.size(moved), value) / form.factor**2
+
+
+@dataclass(frozen=True)
+class StandardForm:
+    """An equivalent problem: about the mean atom m where the origin does not matter, and in safe units.
+
+    With f a power of two, atoms f·(x − m) and queries f·(y − m·gram/target) have the same codes, at weights f²λ;
+    objectives are f² times those of the problem given. Where neither is needed it is that problem itself.
+
+    Attributes
+    ----------
+    problem : Problem
+        The equivalent problem.
+    centre : array of shape (n_features,) or None
+        What is subtracted from queries.
+    factor : float
+        f.
+    longest : float
+        The largest norm of an atom in these units, before it is centred.
+    """
+
+    problem: Problem
+    centre: Array | None
+    factor: float
+    longest: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> StandardForm:
+        """Centre and rescale a problem as far as it needs to be."""
+        dictionary, quadratic, factor = problem.dictionary, problem.quadratic, _factor(problem)
+        if factor != 1.0:
+            square, price = factor * factor, problem.relaxation
+            dictionary = dictionary.scaled(factor)
+            quadratic = replace(quadratic, ridge=square * quadratic.ridge, absolute=square * quadratic.absolute)
+            problem = replace(problem, quadratic=quadratic, relaxation=None if price is None else square * price)
+        longest, centre = dictionary.longest, None
+        if not problem.has_origin and dictionary.has_coordinates:
+            centre = dictionary.centre * (quadratic.gram / quadratic.target)
+            dictionary = dictionary.centred
+        if dictionary is not problem.dictionary:
+            problem = replace(problem, dictionary=dictionary)
+        return cls(problem, centre, factor, longest)
+
+    def queries(self, given: Array) -> Array:
+        """Queries in these units and about this centre."""
+        moved = given if self.factor == 1.0 else given * self.factor
+        return moved if self.centre is None else moved - self.centre
+
+    def size(self, queries: Array) -> Array:
+        """‖y‖² of each query in standard form times the reach of the quadratic, never below what rounding leaves."""
+        square = self.problem.dictionary.xp.clip(row_squares(queries), (_LEAST_LENGTH * self.longest) ** 2, None)
+        return self.problem.quadratic.reach(self.problem.dictionary) * square
+
+
+def _factor(problem: Problem) -> float:
+    """A power of two that brings atoms and ridge to safe numbers; one if they already are."""
+    largest = max(problem.dictionary.largest_entry, sqrt(problem.quadratic.ridge))
+    exponent = frexp(largest)[1]
+    return 1.0 if abs(exponent) <= _SAFE_EXPONENT[problem.dictionary.is_single] or not largest else 2.0**-exponent

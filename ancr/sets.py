@@ -5,7 +5,6 @@ the certificate read its attributes, never its name.
 """
 
 from abc import ABC, abstractmethod
-from functools import reduce
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,23 @@ from sklearn.utils import check_array
 
 from ancr.axis import AxisObject
 from ancr.backends import arrays
-from ancr.backends.arrays import concat, dense, is_foreign, is_single, map_rows, namespace, row_dots, row_sums
+from ancr.backends.arrays import (
+    concat,
+    dense,
+    is_foreign,
+    is_single,
+    like,
+    map_rows,
+    namespace,
+    row_dots,
+    row_squares,
+    row_sums,
+    to_numpy,
+)
+
+
+# An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
+_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, 1e-6, 1000
 
 
 def project_simplex(points, radius=1.0):
@@ -134,7 +149,22 @@ class Set(AxisObject, ABC):
         look : ancr.certificate.Look
             The problem and a block of its queries with their codes and pulls p.
         """
-        return 2.0 * (self.support(look.lowered_pull) - row_dots(look.codes, look.pull))
+        return 2.0 * (self.support(look.raised_pull) - row_dots(look.codes, look.pull) + look.code_slack)
+
+    def relaxed_bound(self, look, members):
+        """The same where the code may leave the set at the price g·‖c − z‖², g = γ/2, with z in the set.
+
+        With v the pull at c and r = y − Xc, 2rᵀy − ‖r‖² − λ‖c‖² − 2·max vᵀs − ‖v‖²/g over the points s of the set
+        bounds the optimum from below. The objective less that is ‖v − g(c − z)‖²/g + 2(max vᵀs − vᵀz).
+        """
+        price = look.problem.relaxation / 2.0
+        uneven = _length(look.pull - price * (look.codes - dense(members))) + _length(look.slack)
+        level = row_dots(members, look.pull) - row_dots(members, look.slack)
+        return uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level)
+
+
+def _length(rows):
+    return row_dots(rows, rows) ** 0.5
 
 
 class Free(Set):
@@ -152,7 +182,7 @@ class Free(Set):
 
     def bound(self, look):
         """‖p‖²/σ."""
-        return row_dots(look.pull, look.pull) / look.certificate.curvature
+        return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature
 
 
 class Affine(Set):
@@ -171,7 +201,7 @@ class Affine(Set):
     def bound(self, look):
         """‖p − mean p‖²/σ."""
         pull = look.pull - namespace(look.pull).mean(look.pull, axis=1, keepdims=True)
-        return row_dots(pull, pull) / look.certificate.curvature
+        return (_length(pull) + _length(look.slack)) ** 2 / look.certificate.curvature
 
 
 class NonNegative(Set):
@@ -185,27 +215,58 @@ class NonNegative(Set):
         return namespace(points).clip(points, 0.0, None)
 
     def bound(self, look):
-        """The least of three bounds; ``docs/exact.md`` derives them.
+        """The least of two bounds; ``docs/exact.md`` derives them.
 
-        Every w with Hw ≥ b gives f* ≥ −wᵀHw. If some e has He ≥ 1, then w = c + εe is such a w, with ε = max(0, max p),
-        and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. Two more bounds need no e: with a ridge λ, strong convexity gives
-        Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j); and f as a sum of squares, which is never negative.
+        Every w with Hw ≥ b gives f* ≥ −wᵀHw. If some e has He > 0, then w = c + εe is such a w, with ε the largest
+        p_j/(He)_j, and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. With a ridge λ, strong convexity gives
+        Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j).
         """
-        quadratic, codes, pull = look.quadratic, look.codes, look.pull
-        xp = namespace(pull)
-        excess = xp.max(look.lowered_pull, axis=1)
-        loose = -2.0 * row_dots(codes, pull)
-        image, square = look.certificate.interior_direction  # He and eᵀHe
-        if image is not None:
-            excess = xp.clip(excess, 0.0, None)
-            lifted = loose + 2.0 * excess * (codes @ image) + excess**2 * square
-        else:
-            lifted = xp.where(excess <= 0.0, loose, xp.full_like(loose, xp.inf))
-        bounds = [quadratic.excess(look.dictionary, look.queries, codes), lifted]
-        if quadratic.ridge:
-            step = xp.maximum(pull / quadratic.ridge, -dense(codes))
-            bounds.append(xp.sum(2.0 * pull * step - quadratic.ridge * step**2, axis=1))
-        return reduce(xp.minimum, bounds)
+        lifted = self._lifted(look, *look.certificate.interior_direction)
+        if not look.quadratic.ridge:
+            return self._by_own_directions(look, lifted)
+        xp, ridge = namespace(look.pull), look.quadratic.ridge
+        hard = xp.abs(look.pull) + look.slack
+        step = hard / ridge
+        step = xp.where(look.raised_pull < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
+        return xp.minimum(lifted, xp.sum(2.0 * hard * step - ridge * step**2, axis=1))
+
+    def _lifted(self, look, image, square):
+        """The bound from He and eᵀHe; infinite without such an e."""
+        xp, codes = namespace(look.pull), look.codes
+        loose = 2.0 * (look.code_slack - row_dots(codes, look.pull))
+        if image is None:
+            return xp.full_like(loose, float("inf"))
+        share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)  # a zero atom has no pull
+        excess = xp.max(xp.clip(look.raised_pull, 0.0, None) * share, axis=1)
+        return loose + 2.0 * excess * (codes @ image) + excess**2 * square
+
+    def _by_own_directions(self, look, bounds):
+        """Bounds that are not good enough, improved by an e of each query's own, over the atoms that pull at all."""
+        square = to_numpy(row_squares(look.queries))
+        poor = np.flatnonzero(~(to_numpy(bounds) <= _GOOD * square))
+        if not len(poor):
+            return bounds
+        pull, raised, slack = map(to_numpy, (look.pull, look.raised_pull, look.code_slack))
+        lengths, improved = to_numpy(look.problem.lengths), np.array(to_numpy(bounds))
+        for row in poor:
+            tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))
+            if 0 < len(tight) <= _MOST_TIGHT:
+                image, form = look.certificate.own_direction(tight)
+                excess = max(0.0, np.max(raised[row, tight] / np.where(image[tight] > 0.5, image[tight], np.nan)))
+                code = dense(look.codes[[row], :])[0]
+                if (raised[row] <= excess * image).all():  # False also where He is not positive
+                    bound = 2.0 * (slack[row] - code @ pull[row]) + 2.0 * excess * (code @ image) + excess**2 * form
+                    improved[row] = min(improved[row], bound)
+        return like(improved, look.pull)
+
+    def relaxed_bound(self, look, members):
+        """‖v₋ − g(c − z)‖²/g − 2v₋ᵀz + ‖v₊‖²/λ: the positive part v₊ of the pull must be paid for by the ridge."""
+        xp, price, ridge = namespace(look.pull), look.problem.relaxation / 2.0, look.quadratic.ridge
+        above, below = xp.clip(look.raised_pull, 0.0, None), xp.clip(look.pull, None, 0.0)
+        uneven = _length(below - price * (look.codes - dense(members))) + _length(look.slack)
+        inside = uneven**2 / price - 2.0 * row_dots(members, below - look.slack)
+        paid = _length(above) ** 2
+        return inside + (paid / ridge if ridge else xp.where(paid > 0.0, float("inf"), paid))
 
 
 class Simplex(Set):

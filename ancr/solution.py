@@ -70,8 +70,7 @@ class Solution:
     @cached_property
     def objective(self) -> Array:
         """The objective at each code; for ridge ‖y − Xc‖² + λ‖c‖². Computed from the problem."""
-        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
-        return self._by_block(lambda queries, codes: quadratic.objective(dictionary, queries, codes))
+        return self._by_block(self.problem.objective)
 
     @cached_property
     def violation(self) -> Array:
@@ -80,7 +79,7 @@ class Solution:
 
     @cached_property
     def gap(self) -> Array:
-        """Upper bound on f(c) − f*, relative to the scale of the problem's terms; see ``docs/exact.md``.
+        """Upper bound on f(c) − f*, relative to the larger of ‖y − centre‖² and f(c); see ``docs/exact.md``.
 
         Computed from the problem in double precision, independently of the solver. It bounds the suboptimality of a
         code that lies in its set; `violation` says whether it does.
@@ -96,6 +95,17 @@ class Solution:
         tol = default.gap if tol is None else tol
         feasibility = default.feasibility if feasibility is None else feasibility
         return (self.violation <= feasibility) & (self.gap <= tol)
+
+    def rows(self, chosen: Any) -> Solution:
+        """The solution of some of the queries."""
+        return replace(
+            self,
+            sorted_codes=self.sorted_codes[chosen, :],
+            n_iter=self.n_iter[chosen],
+            converged=self.converged[chosen],
+            queries=self.queries[chosen, :],
+            history=None if self.history is None else self.history[:, chosen],
+        )
 
     def with_history(self) -> Solution:
         """The same solution with its objective as the history, for a solver that records no iterations."""

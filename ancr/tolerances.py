@@ -6,10 +6,6 @@ from dataclasses import dataclass
 
 from ancr.dictionary import Dictionary
 
-# On a bounded set a code cannot shrink with its query, so this share of the longest atom's length, ε^(1/4), always
-# counts as its span: what is smaller than its square is lost in rounding.
-LEAST_SPAN = 2.0**-13
-
 
 @dataclass(frozen=True)
 class Tolerances:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -126,10 +127,14 @@ class LeaveOneOut:
     def _constrained(self, problem: Problem) -> Block:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
         if problem.relaxation is None:
-            inner, leverage = problem, np.zeros(problem.dictionary.n_atoms)
+            # b of an atom is a row of the Gram matrix only if queries and atoms have the same centre.
+            same = problem.quadratic.target == problem.quadratic.gram
+            inner, leverage = replace(problem, fixed_origin=not same), np.zeros(problem.dictionary.n_atoms)
         else:
             quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
-            inner = Problem(self._spectrum.at(shift(problem)).dictionary, quadratic, problem.constraint)
+            # The rank-one update is one of b about the given origin.
+            whitened = self._spectrum.at(shift(problem)).dictionary
+            inner = Problem(whitened, quadratic, problem.constraint, fixed_origin=True)
             # 1 − h is small for an isolated atom: h must not come from a product in single precision.
             leverage = self._spectrum.leverage(shift(problem))
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)

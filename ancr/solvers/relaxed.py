@@ -15,7 +15,7 @@ where p = b − Hz is the pull of each atom. ``docs/choosing.md`` derives it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from ancr.backends.arrays import read_only
+from ancr.certificate import Certificate
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import relaxed
@@ -77,13 +78,16 @@ class Relaxed(Solver):
 
     def set_up(self) -> None:
         """Whiten the atoms and prepare the exact solver over them."""
-        problem = self.problem
-        if self._spectrum is None:
-            self._whiten: Any = Whitening(problem.dictionary, shift(problem))
+        form = self.problem.standard_form
+        problem = form.problem
+        if self._spectrum is None or form.factor != 1.0:
+            whiten: Any = Whitening(problem.dictionary, shift(problem))
         else:
-            self._whiten = self._spectrum.at(shift(problem))
+            whiten = self._spectrum.at(shift(problem))
+        self._whiten = lambda queries: whiten(form.queries(queries))
         quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
-        inner = Problem(self._whiten.dictionary, quadratic, problem.constraint)
+        # c is made of the pulls of the atoms, which depend on the origin.
+        inner = Problem(whiten.dictionary, quadratic, problem.constraint, fixed_origin=True)
         self._exact = HostWorkingSet(self.tol, self.gram_budget).prepare(inner)
 
     def warm_up(self, queries: np.ndarray) -> None:
@@ -150,27 +154,29 @@ class RelaxedSolution(Solution):
     @cached_property
     def objective(self) -> np.ndarray:
         """‖y − Xc‖² + λ‖c‖² + γ/2·‖c − z‖²."""
+        return self._in_blocks(self._objective)
+
+    def _in_blocks(self, function: Callable[[np.ndarray, np.ndarray, Any], np.ndarray]) -> np.ndarray:
+        """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
         size = max(1, 2**24 // self.problem.dictionary.n_atoms)
         blocks = [slice(start, start + size) for start in range(0, len(self.queries), size)]
-        return np.concatenate([self._objective(block) for block in blocks])
+        parts = [(self.queries[block], self.inner.rows(block)) for block in blocks]
+        return np.concatenate([function(queries, near_the_set(z), z.sorted_codes) for queries, z in parts])
 
-    def _objective(self, block: slice) -> np.ndarray:
-        inner = self.inner
-        part = replace(inner, sorted_codes=inner.sorted_codes[block], queries=inner.queries[block])
-        codes = near_the_set(part)
-        value = self.problem.quadratic.objective(self.problem.dictionary, self.queries[block], codes)
-        codes[_entries(part.sorted_codes)] -= part.sorted_codes.data
+    def _objective(self, queries: np.ndarray, codes: np.ndarray, members: Any) -> np.ndarray:
+        value = self.problem.objective(queries, codes)
+        codes[_entries(members)] -= members.data
         return value + _half_price(self.problem) * np.einsum("ij,ij->i", codes, codes)
 
     @property
     def proof(self) -> Solution:
-        """The solution of the whitened problem, whose gap is this one's."""
-        return self.inner
+        """The same solution with its sparse codes z in place of c: c follows from them."""
+        return replace(self, sorted_codes=self.inner.sorted_codes)
 
-    @property
+    @cached_property
     def gap(self) -> np.ndarray:
-        """Upper bound on the relaxed objective minus its minimum, relative to the size of its terms."""
-        return self.inner.gap
+        """Upper bound on the relaxed objective minus its minimum, relative to the larger of ‖y‖² and itself."""
+        return self._in_blocks(Certificate(self.problem))
 
     @property
     def violation(self) -> np.ndarray:
@@ -190,3 +196,7 @@ class RelaxedSolution(Solution):
     @classmethod
     def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:
         return {**super()._joined(parts), "inner": Solution.join([part.inner for part in parts])}
+
+    def rows(self, chosen: Any) -> Solution:
+        """The solution of some of the queries."""
+        return replace(super().rows(chosen), inner=self.inner.rows(chosen))  # type: ignore[call-arg]

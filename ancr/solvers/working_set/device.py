@@ -40,7 +40,6 @@ from ancr.backends.arrays import (
     map_rows,
     namespace,
     row_dots,
-    row_squares,
     to_numpy,
 )
 from ancr.backends.small_systems import solve_kept
@@ -50,8 +49,8 @@ from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.tolerances import DEPENDENT, ROUNDINGS, SHARE_OF_GAP, kappa_of, not_certified
-from ancr.tolerances import LEAST_SPAN, Tolerances
+from ancr.solvers.working_set.tolerances import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings
+from ancr.tolerances import Tolerances
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
 MATRIX_BUDGET = 2**33
@@ -172,9 +171,11 @@ class DeviceWorkingSet(Solver):
 
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""
-        problem = self.problem
+        self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+        # Everything but the solution is about the problem in standard form.
+        self._form = self.problem.standard_form
+        problem = self._work = self._form.problem
         dictionary, quadratic = problem.dictionary, problem.quadratic
-        self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
         self.rounds = self.handed_over = 0
         self.sums_to_one = problem.constraint.sums_to_one
         self._double = dictionary.in_double
@@ -192,7 +193,7 @@ class DeviceWorkingSet(Solver):
         """Code a block of queries."""
         finished: list[_Batch] = []
         stalled: list[_Batch] = []
-        waiting = [self._begin(queries)]
+        waiting = [self._begin(self._form.queries(queries))]
         for capacity in CAPACITIES:
             outgrown: list[_Batch] = []
             for batch in self._parts(waiting, capacity):
@@ -223,9 +224,9 @@ class DeviceWorkingSet(Solver):
 
     def _run(self, batch: _Batch, finished: list[_Batch], outgrown: list[_Batch], stalled: list[_Batch]) -> None:
         """Advance a batch until each of its queries is finished, needs more capacity, or stalls."""
-        searching = self.problem.dictionary.is_single
+        searching = self._work.dictionary.is_single
         # Search in the precision of the atoms, then confirm in double precision.
-        for dictionary in (self.problem.dictionary, self._double) if searching else (self._double,):
+        for dictionary in (self._work.dictionary, self._double) if searching else (self._double,):
             ready: list[_Batch] = []
             for _ in range(MAX_ROUNDS):
                 batch = self._round(dictionary, batch, ready, outgrown, stalled)
@@ -273,7 +274,7 @@ class DeviceWorkingSet(Solver):
 
     def _price(self, dictionary: Dictionary, batch: _Batch) -> _Prices:
         """Price all atoms."""
-        xp, quadratic = dictionary.xp, self.problem.quadratic
+        xp, quadratic = dictionary.xp, self._work.quadratic
         queries = xp.astype(batch.queries, dictionary.dtype, copy=False)
         used = batch.code > 0.0
         started = bool(batch.count.any())
@@ -311,29 +312,35 @@ class DeviceWorkingSet(Solver):
         return concat(map_rows(part, code, row_bytes))
 
     def _allowance(self, dictionary: Dictionary, batch: _Batch) -> Array:
-        """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding.
+        """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
+        wanted, unit = self._wanted(batch)
+        rounding = float(dictionary.xp.finfo(dictionary.dtype).eps) * (32.0 * unit + 4.0 * self._kappa)
+        return dictionary.xp.maximum(SHARE_OF_GAP * wanted, rounding)
 
-        The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)².
+    def _in_doubt(self, batch: _Batch) -> np.ndarray:
+        """Queries for which rounding is so large that the certificate has to decide."""
+        wanted, unit = self._wanted(batch)
+        return to_numpy(roundings(self._double) * 2.2e-16 * unit > 0.25 * wanted)
+
+    def _wanted(self, batch: _Batch) -> tuple[Array, Array]:
+        """The excess that the gap tolerance allows, and the size of the terms that a pull is made of.
+
+        The gap is at most 2·excess·Σc, compared with ‖y‖².
         """
-        xp = dictionary.xp
-        queries = in_double(batch.queries)
-        square = self.problem.quadratic.reach(self._double) * row_squares(queries)
-        lengths = xp.reshape(
-            xp.take(self.problem.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape)
-        )
-        span = row_dots(batch.code, lengths) + (LEAST_SPAN * self._longest if self.sums_to_one else 0.0)
+        xp = namespace(batch.code)
+        square = self._form.size(in_double(batch.queries))
+        lengths = xp.reshape(xp.take(self._work.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape))
         total = xp.sum(batch.code, axis=1)
         reachable = xp.sqrt(square) * self._longest
-        rounding = ROUNDINGS * (reachable + span * self._longest) + 4.0 * self._kappa
         some = total > 0.0
-        wanted = xp.where(some, (square + span**2) / xp.where(some, total, xp.ones_like(total)), reachable)
-        return xp.maximum(SHARE_OF_GAP * self.tol * wanted, float(xp.finfo(dictionary.dtype).eps) * rounding)
+        wanted = xp.where(some, square / xp.where(some, total, xp.ones_like(total)), reachable)
+        return self.tol * wanted, reachable + row_dots(batch.code, lengths) * self._longest
 
     # --- working sets
 
     def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
         """Admit the atoms that pull hardest; return the batch, the atoms allowed, and their pulls beyond the limit."""
-        xp, most = namespace(batch.code), min(batch.capacity // 3, self.problem.dictionary.n_atoms)
+        xp, most = namespace(batch.code), min(batch.capacity // 3, self._work.dictionary.n_atoms)
         pull, newcomers = largest(prices.pull, most)
         beyond = xp.astype(pull, xp.float64) - prices.limit[:, None]
         joins = beyond > xp.clip(SHARE * xp.max(beyond, axis=1, keepdims=True), 0.0, None)
@@ -349,7 +356,7 @@ class DeviceWorkingSet(Solver):
 
     def _blocks(self, support: Array) -> Array:
         """H + κ on each working set, in double precision."""
-        xp, quadratic, dictionary = namespace(support), self.problem.quadratic, self._double
+        xp, quadratic, dictionary = namespace(support), self._work.quadratic, self._double
         size, capacity = support.shape
         if self._matrix is not None:
             pairs = support[:, :, None] * dictionary.n_atoms + support[:, None, :]
@@ -439,17 +446,17 @@ class DeviceWorkingSet(Solver):
 
     def _dense(self, batch: _Batch, dtype: object) -> Array:
         """Codes over all atoms."""
-        xp, shape = namespace(batch.code), (batch.size, self.problem.dictionary.n_atoms)
+        xp, shape = namespace(batch.code), (batch.size, self._work.dictionary.n_atoms)
         empty = xp.zeros(shape, dtype=dtype, device=device(batch.code))
         return put(empty, *_with_harmless_padding(batch.code > 0.0, batch.support, xp.astype(batch.code, dtype)))
 
     def _answer(self, batch: _Batch) -> _Answer:
-        """Dense codes of certified queries; on the simplex, normalised to sum to one."""
+        """Dense codes of finished queries; on the simplex, normalised to sum to one."""
         xp, code = namespace(batch.code), batch.code
         if self.sums_to_one:
             code = code / xp.sum(code, axis=1, keepdims=True)
-        codes = self._dense(replace(batch, code=code), self.problem.dictionary.dtype)
-        return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool))
+        codes = self._dense(replace(batch, code=code), self._work.dictionary.dtype)
+        return _Answer(batch.rows, codes, batch.rounds, ~self._in_doubt(batch))
 
     def _on_host(self, batch: _Batch) -> _Answer:
         """Solve stalled queries by the sequential solver."""
@@ -460,16 +467,21 @@ class DeviceWorkingSet(Solver):
 
     @cached_property
     def _host(self) -> HostWorkingSet:
-        dictionary = self.problem.dictionary
+        dictionary = self._work.dictionary
         atoms = np.ascontiguousarray(to_numpy(dictionary.atoms))
-        return HostWorkingSet(self.tol).prepare(replace(self.problem, dictionary=dictionary.with_atoms(atoms)))
+        return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=dictionary.with_atoms(atoms)))
 
     def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
         codes = _reorder([(answer.rows, answer.codes) for answer in answers])
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
-        return Solution(codes, like(n_iter, queries), like(converged, queries), self.problem, queries)
+        solution = Solution(codes, like(n_iter, queries), like(converged, queries), self.problem, queries)
+        doubt = np.flatnonzero(~converged)
+        if not len(doubt):
+            return solution
+        converged[doubt] = to_numpy(solution.rows(like(doubt, queries)).gap <= self.tol)
+        return replace(solution, converged=like(converged, queries))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ the method is finite. ``docs/exact.md`` derives it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.working_set.tolerances import (
     DEPENDENT,
-    ROUNDINGS,
     SHARE_OF_GAP,
     kappa_of,
     not_certified,
+    roundings,
 )
-from ancr.tolerances import LEAST_SPAN, Tolerances
+from ancr.tolerances import Tolerances
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
 GRAM_BUDGET = 2**30
@@ -85,16 +86,19 @@ class HostWorkingSet(Solver):
         """Lay out the problem for the kernels."""
         from ancr.solvers.working_set.host_kernels import Program
 
-        problem = self.problem
-        dictionary, quadratic = problem.dictionary, problem.quadratic
+        problem, dictionary = self.problem, self.problem.dictionary
         self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
+        # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
+        in_double = dictionary.is_single and not _exceeds_rounding(problem.standard_form.problem)
+        self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= self.gram_budget
+        if in_double and self.keeps_matrix:
+            problem = replace(problem, dictionary=dictionary.in_double)
+        # The problem that is solved and that H and b are computed from.
+        self.form = problem.standard_form
+        dictionary, quadratic = self.form.problem.dictionary, self.form.problem.quadratic
+        self.source = dictionary
         norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
         diagonal = norms**2 + quadratic.ridge
-        # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
-        in_double = dictionary.is_single and quadratic.ridge <= 1e-5 * diagonal.max()
-        self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= self.gram_budget
-        # The dictionary that H and b are computed from: the problem's own, unless H must be in double precision.
-        self.source = dictionary = dictionary.in_double if in_double and self.keeps_matrix else dictionary
         nothing = np.empty((0, 0), dictionary.dtype)
         matrix = self._matrix() if self.keeps_matrix else nothing
         # With few atoms a cheaper product gains little, and without H class terms need products of their own.
@@ -102,13 +106,12 @@ class HostWorkingSet(Solver):
         self._products = SingleProducts(dictionary) if gains and matrix.dtype == np.float64 else None
         # Errors are given for atoms whose norm in H is one.
         self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
-        self.reach = quadratic.reach(dictionary)
         sums_to_one = problem.constraint.sums_to_one
         self.program = Program(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
             atoms=nothing if self.keeps_matrix and self._products is None else dictionary.atoms,
-            numbers=np.array([quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, LEAST_SPAN]),
+            numbers=np.array([quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, roundings(dictionary)]),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
             longest=float(np.sqrt(diagonal.max())),
@@ -124,7 +127,7 @@ class HostWorkingSet(Solver):
 
     def _matrix(self) -> np.ndarray:
         """H without the ridge; the dictionary's Gram matrix itself if the two are equal."""
-        quadratic, dictionary = self.problem.quadratic, self.source
+        quadratic, dictionary = self.form.problem.quadratic, self.source
         if quadratic.gram == 1.0 and not quadratic.blocks:
             return dictionary.gram
         return quadratic.matrix(dictionary, shift=-quadratic.ridge)
@@ -163,6 +166,12 @@ class HostWorkingSet(Solver):
         assert self._products is not None
         products, scale, error = self._products(vectors)
         return products, scale, self._unit * error
+
+
+def _exceeds_rounding(problem: Problem) -> bool:
+    """Whether the ridge is larger than the rounding of a single-precision H."""
+    diagonal = problem.quadratic.diagonal(problem.dictionary)
+    return problem.quadratic.ridge > 1e-5 * float(diagonal.max())
 
 
 def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -249,7 +258,10 @@ class Run:
         from ancr.solvers.working_set import host_kernels
 
         self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
-        self.problem, self.queries = solver.problem, queries
+        self._solver, self._given = solver, queries
+        # From here on everything is in standard form.
+        self.problem = solver.form.problem
+        self.queries = solver.form.queries(queries.astype(solver.source.dtype, copy=False))
         program = solver.program
         self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
         quadratic = self.problem.quadratic
@@ -258,11 +270,11 @@ class Run:
         if linear is not None:
             self.linear = linear
         elif products is not None and solver.keeps_matrix:
-            self.scaled_queries = quadratic.target * queries.astype(np.float64, copy=False)
+            self.scaled_queries = quadratic.target * self.queries
             self.linear, self.scale, self.linear_error = products(self.scaled_queries)
         else:
-            self.linear = solver.source.cross(queries.astype(solver.source.dtype, copy=False), quadratic.target)
-        self.squares = solver.reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
+            self.linear = solver.source.cross(self.queries, quadratic.target)
+        self.squares = solver.form.size(self.queries.astype(np.float64, copy=False))
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
@@ -341,10 +353,14 @@ class Run:
         if self.program.sums_to_one:
             code = code / np.where(used, code, 0.0).sum(axis=1, keepdims=True)
         indptr = np.concatenate([[0], np.cumsum(size)])
-        values = code[used].astype(self.queries.dtype)
+        values = code[used].astype(self._given.dtype)
         shape = (len(size), self.problem.dictionary.n_atoms)
         return sparse.csr_array((values, self.support[rows][used], indptr), shape=shape)
 
     def solution(self) -> Solution:
-        """The solution of a finished run."""
-        return Solution(self.codes(), self.found[:, 2].astype(int), self.finished(), self.problem, self.queries)
+        """The solution of a finished run; the certificate decides about queries that rounding leaves in doubt."""
+        problem, rounds, converged = self._solver.problem, self.found[:, 2].astype(int), self.finished()
+        solution = Solution(self.codes(), rounds, converged, problem, self._given)
+        if len(doubt := np.flatnonzero(~converged)):
+            converged[doubt] = solution.rows(doubt).gap <= self._solver.tol
+        return solution

@@ -23,9 +23,9 @@ _BORROWING = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 _ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORROWING}
 
-FINISHED, UNFINISHED, NEEDS_CAPACITY = 0, 1, 2
+FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL = 0, 1, 2, 3
 # Positions in ``Program.numbers``.
-GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, LEAST_SPAN = range(6)
+GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS = range(5)
 # Atoms per run; the hardest pull of each run is kept.
 _RUN = 64
 # With a tolerance above this, the accuracy of the factor is enough.
@@ -494,15 +494,16 @@ def _allowance(program, largest, work, size, square, rounds):
 
     A query still running after ``_MANY`` rounds is held up by rounding in its data: it gets a quarter, which is safe.
 
-    The gap is at most 2·excess·Σc, compared with ‖y‖² + (Σ c_j √H_jj)²; ``square`` is ‖y‖², ``largest`` max |b|.
+    The gap is at most 2·excess·Σc, compared with ‖y‖², which is ``square``; ``largest`` is max |b|. Return also
+    whether rounding is so large that the certificate has to decide.
     """
     total, span = 0.0, _span(program.lengths, work, size)
     for i in range(size):
         total += work.code[i]
-    span += program.numbers[LEAST_SPAN] * program.longest if program.sums_to_one else 0.0
-    rounding = program.numbers[ROUNDINGS] * 2.2e-16 * (largest + span * program.longest) + 4.0 * 2.2e-16 * program.kappa
-    wanted = (square + span * span) / total if total > 0.0 else largest
-    return max((program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * program.tol * wanted, rounding)
+    unit = 2.2e-16 * (largest + span * program.longest)
+    wanted = (square / total if total > 0.0 else largest) * program.tol
+    aim = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted
+    return max(aim, 32.0 * unit + 8.8e-16 * program.kappa), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
 
 
 @njit(**_INNER)
@@ -644,18 +645,19 @@ def solve_with_matrix(
             _price(program, b, work, size)
             excess = _largest_excess(program, work, size, limit)
             excess = _recheck(program, b, scaled_query, linear_error[q], work, size, limit, excess)
-            if excess <= _allowance(program, largest, work, size, squares[q], rounds):
+            allowed, doubtful = _allowance(program, largest, work, size, squares[q], rounds)
+            done = DOUBTFUL if doubtful else FINISHED
+            if excess <= allowed:
                 if program.tol > _COARSE:
-                    status = FINISHED
+                    status = done
                     break
                 limit, shift = _polish(program, b, work, size, limit)
                 # A code that moved is priced again, but not indefinitely.
                 polished += 1
-                status = FINISHED if shift < 1e-7 or polished > 3 else UNFINISHED
+                status = done if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
-                if excess <= _allowance(program, largest, work, size, squares[q], _MANY):
-                    status = FINISHED
-                break
+                allowed, _ = _allowance(program, largest, work, size, squares[q], _MANY)
+                status = done if excess <= allowed else DOUBTFUL
             else:
                 size, limit, value, one_by_one, moved = _improve(
                     program, b, scaled_query, work, size, limit, value, excess, one_by_one
@@ -739,8 +741,9 @@ def advance_without_matrix(
             if pull_error[row] > 0.0:
                 _refine(program, queries[row], residual, work, size, limit, pull_error[row])
             excess = _largest_excess(program, work, size, limit)
-            allowed = _allowance(program, _largest_size(b), work, size, squares[q], rounds)
-            status = FINISHED if excess <= allowed else UNFINISHED
+            allowed, doubtful = _allowance(program, _largest_size(b), work, size, squares[q], rounds)
+            done = DOUBTFUL if doubtful else FINISHED
+            status = done if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
                 one_by_one = found[q, 3] > 0.0
                 size, limit, value, one_by_one, moved = _improve(
@@ -749,8 +752,8 @@ def advance_without_matrix(
                 found[q, 3] = one_by_one
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
-                    good = excess <= _allowance(program, _largest_size(b), work, size, squares[q], _MANY)
-                    status, rounds = (FINISHED, rounds) if good else (status, max_rounds)
+                    allowed, _ = _allowance(program, _largest_size(b), work, size, squares[q], _MANY)
+                    status = done if excess <= allowed else DOUBTFUL
         if status == NEEDS_CAPACITY:
             rounds = -1  # to be restarted, with more capacity
         found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds + 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ancr.dictionary import Dictionary
+
 # A pivot below this share of the diagonal means that the atom depends on those in use.
 DEPENDENT = 1e-13
 # Share of the gap tolerance that pricing aims for, which leaves the rest to rounding.
 SHARE_OF_GAP = 0.01
-# Pulls cannot be known better than this many units in the last place of the terms they are made of.
-ROUNDINGS = 32.0
 
 
 def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
@@ -23,6 +23,11 @@ def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
     highest = float(diagonal.max())
     tall = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * highest]
     return float(tall.min(initial=highest or 1.0))
+
+
+def roundings(dictionary: Dictionary) -> float:
+    """Pulls cannot be certified better than this many units in the last place of the terms they are made of."""
+    return float(dictionary.n_features + dictionary.n_atoms + 16)
 
 
 def not_certified(unmet: int, total: int, tol: float) -> str:
