@@ -50,12 +50,18 @@ class Dictionary:
         Sorted labels, in the array library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
+    origin : array of shape (n_features,) or None
+        The point that was subtracted from the samples given, after they were multiplied by ``units``.
+    units : float
+        A power of two.
     """
 
     atoms: np.ndarray
     order: np.ndarray
     classes: np.ndarray
     bounds: np.ndarray
+    origin: np.ndarray | None = None
+    units: float = 1.0
 
     @classmethod
     def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
@@ -130,7 +136,7 @@ class Dictionary:
         """What a larger dictionary can extend: the matrices held here, or those that this one has not extended yet."""
         held = {name: vars(self)[name] for name in ("gram", "scatter", "spread") if name in vars(self)}
         if "centred" in vars(self) and "gram" in vars(self.centred):
-            held |= {"centred_gram": self.centred.gram, "centre": self.centre}
+            held |= {"centred_gram": self.centred.gram, "origin": self.centred.origin}
         if held:
             return Growth({**held, "mean": self.mean} if "spread" in held else held, old, new)
         if growth := vars(self).get("_growth"):
@@ -201,8 +207,8 @@ class Dictionary:
         return self.with_atoms(in_double(self.atoms)) if self.is_single else self
 
     def with_atoms(self, atoms):
-        """The same classes with other coordinates."""
-        return replace(self, atoms=atoms)
+        """The same classes with other coordinates, and the origin that these have."""
+        return replace(self, atoms=atoms, origin=None, units=1.0)
 
     @cached_property
     def blocks(self):
@@ -245,20 +251,21 @@ class Dictionary:
 
     def scaled(self, factor):
         """The same dictionary in other units."""
-        return self.with_atoms(self.atoms * factor)
-
-    @cached_property
-    def centre(self):
-        """The mean atom in the precision of the atoms."""
-        return self.xp.astype(self.mean, self.dtype)
+        return replace(self, atoms=self.atoms * factor, units=factor)
 
     @cached_property
     def centred(self):
         """The same dictionary with the mean atom as its origin."""
-        centred = self.with_atoms(self.atoms - self.centre)
+        origin = self.xp.astype(self.mean, self.dtype)
+        centred = replace(self, atoms=self.atoms - origin, origin=origin)
         if growth := self._carried("centred_gram"):
-            vars(centred)["gram"] = growth.extend_centred_gram(centred.atoms, self.centre)
+            vars(centred)["gram"] = growth.extend_centred_gram(centred.atoms, origin)
         return centred
+
+    def moved(self, queries, aim=1.0):
+        """Queries as given, in the units of these atoms; aim·y is measured from their origin."""
+        queries = queries if self.units == 1.0 else queries * self.units
+        return queries if self.origin is None else queries - self.origin / aim
 
     @cached_property
     def mean(self):

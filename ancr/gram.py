@@ -14,7 +14,7 @@ class Growth:
     Attributes
     ----------
     held : dict of str to ndarray
-        Matrices of the smaller dictionary under their names there, and the mean or centre that they are taken about.
+        Matrices of the smaller dictionary under their names there, and the mean that they are taken about.
     old, new : ndarray of int
         Positions in the larger dictionary: of the smaller one's atoms, in their order there, and of the new atoms.
     """
@@ -33,12 +33,12 @@ class Growth:
         gram[np.ix_(self.old, self.new)] = between.T
         return gram
 
-    def extend_centred_gram(self, atoms, centre):
+    def extend_centred_gram(self, atoms, origin):
         """The same for atoms about their mean, which has moved: (x − m')ᵀ(z − m') from (x − m)ᵀ(z − m).
 
         With δ = m' − m and u = (X − m')ᵀδ, both numbers of the new centre, the old entries gain −u_i − u_j − δᵀδ.
         """
-        moved = centre.astype(np.float64) - self.held["centre"]
+        moved = origin.astype(np.float64) - self.held["origin"]
         shift = atoms[self.old].astype(np.float64) @ moved + (moved @ moved) / 2.0
         old = self.held["centred_gram"] - shift[:, None].astype(atoms.dtype) - shift.astype(atoms.dtype)
         return Growth({"gram": old}, self.old, self.new).extend_gram(atoms)

@@ -103,19 +103,13 @@ class StandardForm:
     Attributes
     ----------
     problem : Problem
-        The equivalent problem.
-    centre : array of shape (n_features,) or None
-        What is subtracted from queries.
-    factor : float
-        f.
-    longest : float
-        The largest norm of an atom in these units, before it is centred.
+        The equivalent problem. Its dictionary knows m and f.
+    least : float
+        A square below which the squared norm of a query is rounding.
     """
 
     problem: Problem
-    centre: Array | None
-    factor: float
-    longest: float
+    least: float
 
     @classmethod
     def of(cls, problem: Problem) -> StandardForm:
@@ -126,22 +120,30 @@ class StandardForm:
             dictionary = dictionary.scaled(factor)
             quadratic = replace(quadratic, ridge=square * quadratic.ridge, absolute=square * quadratic.absolute)
             problem = replace(problem, quadratic=quadratic, relaxation=None if price is None else square * price)
-        longest, centre = dictionary.longest, None
+        least = (_LEAST_LENGTH * dictionary.longest) ** 2
         if not problem.has_origin and dictionary.has_coordinates:
-            centre = dictionary.centre * (quadratic.gram / quadratic.target)
             dictionary = dictionary.centred
         if dictionary is not problem.dictionary:
             problem = replace(problem, dictionary=dictionary)
-        return cls(problem, centre, factor, longest)
+        return cls(problem, least)
+
+    @property
+    def factor(self) -> float:
+        """f."""
+        return self.problem.dictionary.units
+
+    @property
+    def aim(self) -> float:
+        """target/gram: what a query is multiplied by where it is compared with Xc."""
+        return self.problem.quadratic.target / (self.problem.quadratic.gram or 1.0)
 
     def queries(self, given: Array) -> Array:
-        """Queries in these units and about this centre."""
-        moved = given if self.factor == 1.0 else given * self.factor
-        return moved if self.centre is None else moved - self.centre
+        """Queries in standard form."""
+        return self.problem.dictionary.moved(given, self.aim)
 
     def size(self, queries: Array) -> Array:
         """‖y‖² of each query in standard form times the reach of the quadratic, never below what rounding leaves."""
-        square = self.problem.dictionary.xp.clip(row_squares(queries), (_LEAST_LENGTH * self.longest) ** 2, None)
+        square = self.problem.dictionary.xp.clip(row_squares(queries), self.least, None)
         return self.problem.quadratic.reach(self.problem.dictionary) * square
 
 

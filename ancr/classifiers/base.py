@@ -154,8 +154,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """What `fit` learns besides the dictionary: ``{attribute: value}``."""
         n, d = dictionary.n_atoms, dictionary.n_features
         problem = self._problem(dictionary)
+        # Where nothing fixes an origin, neither the data nor the problem, decisions must not depend on it either.
+        judged = dictionary if self.normalize or problem.has_origin else problem.standard_form.problem.dictionary
         with blas_threads_for(2 * n * d * min(n, d)):
-            return {"solver_": self._make_solver(problem), "_rule": self._make_rule().prepare(dictionary)}
+            rule = self._make_rule().prepare(judged)
+            return {"solver_": self._make_solver(problem), "_rule": rule, "_judged_by": judged}
 
     def _problem(self, dictionary):
         return Problem.of(
@@ -199,11 +202,15 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def winners(self, queries, solution):
         """Index of the winning class, for each query."""
-        return self._rule.winner(self.dictionary_, queries, solution.sorted_codes)
+        return self._rule.winner(*self._seen_by_rule(queries), solution.sorted_codes)
+
+    def _seen_by_rule(self, queries):
+        """The dictionary and the queries that the rule compares: about the mean atom where nothing fixes an origin."""
+        return self._judged_by, self._judged_by.moved(queries)
 
     def _decisions(self, method, X):
         def decide(queries, solution):
-            return self._rule.scores_of_present(self.dictionary_, queries, solution.sorted_codes)
+            return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
 
         return concat(self.map_solutions(method, X, decide))
 
@@ -289,7 +296,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries; with ``normalize=True`` y is the query at unit norm.
+            Queries; with ``normalize=True`` y is the query at unit norm. With ``normalize=False`` and Σc = 1 nothing
+            fixes an origin: samples and queries are then measured from the mean training sample.
 
         Returns
         -------
@@ -298,7 +306,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """
 
         def residuals(queries, solution):
-            return class_residuals(self.dictionary_, queries, solution.sorted_codes)
+            return class_residuals(*self._seen_by_rule(queries), solution.sorted_codes) / self._judged_by.units
 
         return concat(self.map_solutions("residuals", X, residuals))
 
@@ -338,7 +346,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         def block(queries, solution):
             labels = to_numpy(self.labels(self.winners(queries, solution)))
-            return explain_block(self.dictionary_, queries, solution.sorted_codes, labels, top)
+            return explain_block(*self._seen_by_rule(queries), solution.sorted_codes, labels, top)
 
         return [explanation for part in self.map_solutions("explain", X, block) for explanation in part]
 

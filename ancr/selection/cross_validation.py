@@ -248,6 +248,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         return {
             "solver_": make_solver(self.solver, problem, tol=self.tol, code=self.code),
             "_rule": named_rule(best.rule).prepare(dictionary),
+            "_judged_by": dictionary,
             "best_index_": index,
             "best_params_": {**best.settings, "solver": self.solver, "code": self.code, "normalize": self.normalize},
             "best_score_": float(best.right.mean()),

@@ -94,9 +94,10 @@ class HostWorkingSet(Solver):
         if in_double and self.keeps_matrix:
             problem = replace(problem, dictionary=dictionary.in_double)
         # The problem that is solved and that H and b are computed from.
-        self.form = problem.standard_form
-        dictionary, quadratic = self.form.problem.dictionary, self.form.problem.quadratic
-        self.source = dictionary
+        form = problem.standard_form
+        self.form, self.aim, self.least = form.problem, form.aim, form.least
+        dictionary, quadratic = self.form.dictionary, self.form.quadratic
+        self.source, self.reach = dictionary, quadratic.reach(dictionary)
         norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
         diagonal = norms**2 + quadratic.ridge
         nothing = np.empty((0, 0), dictionary.dtype)
@@ -127,7 +128,7 @@ class HostWorkingSet(Solver):
 
     def _matrix(self) -> np.ndarray:
         """H without the ridge; the dictionary's Gram matrix itself if the two are equal."""
-        quadratic, dictionary = self.form.problem.quadratic, self.source
+        quadratic, dictionary = self.form.quadratic, self.source
         if quadratic.gram == 1.0 and not quadratic.blocks:
             return dictionary.gram
         return quadratic.matrix(dictionary, shift=-quadratic.ridge)
@@ -260,8 +261,8 @@ class Run:
         self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
         self._solver, self._given = solver, queries
         # From here on everything is in standard form.
-        self.problem = solver.form.problem
-        self.queries = solver.form.queries(queries.astype(solver.source.dtype, copy=False))
+        self.problem = solver.form
+        self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.aim)
         program = solver.program
         self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
         quadratic = self.problem.quadratic
@@ -274,7 +275,8 @@ class Run:
             self.linear, self.scale, self.linear_error = products(self.scaled_queries)
         else:
             self.linear = solver.source.cross(self.queries, quadratic.target)
-        self.squares = solver.form.size(self.queries.astype(np.float64, copy=False))
+        squares = np.einsum("ij,ij->i", self.queries, self.queries, dtype=float)
+        self.squares = solver.reach * np.maximum(squares, solver.least)
         self.max_rounds = 1000 + self.problem.dictionary.n_atoms
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
