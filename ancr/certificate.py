@@ -84,8 +84,10 @@ class Certificate:
             with np.errstate(all="ignore"):  # where there is no e, whatever comes out is told below
                 direction, _ = cg(system, 1.0 * present, maxiter=200)
                 image = self._times_h(direction[None, :])[0]
-        least = float(image[present].min(initial=0.0 if not present.any() else np.inf))
-        if not least > 1e-12 * np.abs(image).max(initial=0.0):
+        if not present.any():
+            return dictionary.like(image), 0.0
+        least = float(image[present].min())
+        if not least > 1e-12 * np.abs(image).max():
             return None, 0.0
         return dictionary.like(image / least), float(direction @ image) / least**2
 
@@ -170,6 +172,11 @@ class Look:
     def code_slack(self) -> Array:
         """What rounding can do to pᵀc."""
         return self.rounding * self.span
+
+    def row(self, row: int) -> Look:
+        """The same for one query."""
+        one = slice(row, row + 1)
+        return Look(self.certificate, self.queries[one, :], self.codes[one, :])
 
 
 def _l1_bound(look: Look) -> Array:

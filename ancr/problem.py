@@ -17,7 +17,7 @@ from ancr.sets import Set, named_set
 _SAFE_EXPONENT = {True: 20, False: 100}
 # Lengths below this share of the largest in the data are rounding: on a query that equals the centre no gap could be
 # measured relative to its length.
-_LEAST_LENGTH = 2.0**-36
+_LEAST_LENGTH = 2.0**-32
 
 
 @dataclass(frozen=True)

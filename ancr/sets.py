@@ -167,6 +167,15 @@ def _length(rows):
     return row_dots(rows, rows) ** 0.5
 
 
+def _by_strong_convexity(look, pull):
+    """Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), the most that c + t ≥ 0 can gain; needs a ridge λ."""
+    xp, ridge = namespace(pull), look.quadratic.ridge
+    hard = xp.abs(pull) + look.slack
+    step = hard / ridge
+    step = xp.where(pull + look.slack < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
+    return xp.sum(2.0 * hard * step - ridge * step**2, axis=1)
+
+
 class Free(Set):
     """No constraint: CRC, ProCRC, CCRC.
 
@@ -223,50 +232,64 @@ class NonNegative(Set):
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
         if not look.quadratic.ridge:
-            return self._by_own_directions(look, lifted)
-        xp, ridge = namespace(look.pull), look.quadratic.ridge
-        hard = xp.abs(look.pull) + look.slack
-        step = hard / ridge
-        step = xp.where(look.raised_pull < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
-        return xp.minimum(lifted, xp.sum(2.0 * hard * step - ridge * step**2, axis=1))
+            return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
+        return namespace(lifted).minimum(lifted, _by_strong_convexity(look, look.pull))
 
     def _lifted(self, look, image, square):
         """The bound from He and eᵀHe; infinite without such an e."""
-        xp, codes = namespace(look.pull), look.codes
-        loose = 2.0 * (look.code_slack - row_dots(codes, look.pull))
+        loose = 2.0 * (look.code_slack - row_dots(look.codes, look.pull))
         if image is None:
-            return xp.full_like(loose, float("inf"))
-        share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)  # a zero atom has no pull
-        excess = xp.max(xp.clip(look.raised_pull, 0.0, None) * share, axis=1)
-        return loose + 2.0 * excess * (codes @ image) + excess**2 * square
+            return namespace(loose).full_like(loose, float("inf"))
+        excess = self._excess(look, image)
+        return loose + 2.0 * excess * (look.codes @ image) + excess**2 * square
 
-    def _by_own_directions(self, look, bounds):
+    def _excess(self, look, image):
+        """The least ε with p ≤ ε·He; a zero atom has no pull, and infinity says that there is none."""
+        xp = namespace(look.pull)
+        share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)
+        excess = xp.clip(xp.max(look.raised_pull * share, axis=1), 0.0, None)
+        met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | (look.problem.lengths == 0.0), axis=1)
+        return xp.where(met, excess, float("inf"))
+
+    def _by_own_directions(self, look, bounds, lifted):
         """Bounds that are not good enough, improved by an e of each query's own, over the atoms that pull at all."""
-        square = to_numpy(row_squares(look.queries))
-        poor = np.flatnonzero(~(to_numpy(bounds) <= _GOOD * square))
-        if not len(poor):
-            return bounds
-        pull, raised, slack = map(to_numpy, (look.pull, look.raised_pull, look.code_slack))
+        square, raised = to_numpy(row_squares(look.queries)), to_numpy(look.raised_pull)
         lengths, improved = to_numpy(look.problem.lengths), np.array(to_numpy(bounds))
-        for row in poor:
+        for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
             tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))
             if 0 < len(tight) <= _MOST_TIGHT:
                 image, form = look.certificate.own_direction(tight)
-                excess = max(0.0, np.max(raised[row, tight] / np.where(image[tight] > 0.5, image[tight], np.nan)))
-                code = dense(look.codes[[row], :])[0]
-                if (raised[row] <= excess * image).all():  # False also where He is not positive
-                    bound = 2.0 * (slack[row] - code @ pull[row]) + 2.0 * excess * (code @ image) + excess**2 * form
-                    improved[row] = min(improved[row], bound)
+                bound = lifted(row, like(image, look.pull), form)
+                improved[row] = np.fmin(improved[row], float(bound[0]))
         return like(improved, look.pull)
 
     def relaxed_bound(self, look, members):
-        """‖v₋ − g(c − z)‖²/g − 2v₋ᵀz + ‖v₊‖²/λ: the positive part v₊ of the pull must be paid for by the ridge."""
-        xp, price, ridge = namespace(look.pull), look.problem.relaxation / 2.0, look.quadratic.ridge
-        above, below = xp.clip(look.raised_pull, 0.0, None), xp.clip(look.pull, None, 0.0)
+        """‖v₋ − g(c − z)‖²/g − 2v₋ᵀz + ‖v₊‖²/λ: the positive part v₊ of the pull must be paid for by the ridge.
+
+        Without one, v − εHe ≤ 0 takes the place of v₋ and ε²·eᵀHe that of the last term, with He > 0.
+        """
+        ridge = look.quadratic.ridge
+        if ridge:
+            paid = _length(namespace(look.pull).clip(look.raised_pull, 0.0, None)) ** 2 / ridge
+            return self._near(look, namespace(look.pull).clip(look.pull, None, 0.0), members) + paid
+
+        def lifted(row, image, square):
+            one = look.row(row)
+            return self._lifted_near(one, members[[row], :], image, square)
+
+        bounds = self._lifted_near(look, members, *look.certificate.interior_direction)
+        return self._by_own_directions(look, bounds, lifted)
+
+    def _lifted_near(self, look, members, image, square):
+        if image is None:
+            return namespace(look.pull).full_like(look.pull[:, 0], float("inf"))
+        excess = self._excess(look, image)
+        return self._near(look, look.pull - excess[:, None] * image, members) + excess**2 * square
+
+    def _near(self, look, below, members):
+        price = look.problem.relaxation / 2.0
         uneven = _length(below - price * (look.codes - dense(members))) + _length(look.slack)
-        inside = uneven**2 / price - 2.0 * row_dots(members, below - look.slack)
-        paid = _length(above) ** 2
-        return inside + (paid / ridge if ridge else xp.where(paid > 0.0, float("inf"), paid))
+        return uneven**2 / price - 2.0 * (row_dots(members, below) - row_dots(members, look.slack))
 
 
 class Simplex(Set):
@@ -282,6 +305,14 @@ class Simplex(Set):
     def support(self, pull):
         """max p: the best point of a simplex is one of its corners."""
         return namespace(pull).max(pull, axis=1)
+
+    def bound(self, look):
+        """2(max p − pᵀc) or, with a ridge, the bound of the orthant on pulls relative to pᵀc, if that is less."""
+        corner = super().bound(look)
+        if not look.quadratic.ridge:
+            return corner
+        level = row_dots(look.codes, look.pull)
+        return namespace(corner).minimum(corner, _by_strong_convexity(look, look.pull - level[:, None]))
 
 
 SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}

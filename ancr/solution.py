@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ancr.backends.arrays import Array, concat, in_double, map_rows
+from ancr.backends.arrays import Array, concat, in_double, map_rows, take_rows
 from ancr.certificate import Certificate
 from ancr.problem import Problem
 from ancr.tolerances import Tolerances
@@ -98,14 +98,10 @@ class Solution:
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""
-        return replace(
-            self,
-            sorted_codes=self.sorted_codes[chosen, :],
-            n_iter=self.n_iter[chosen],
-            converged=self.converged[chosen],
-            queries=self.queries[chosen, :],
-            history=None if self.history is None else self.history[:, chosen],
-        )
+        names = ("sorted_codes", "n_iter", "converged", "queries")
+        taken = {name: take_rows(getattr(self, name), chosen) for name in names}
+        history = None if self.history is None else take_rows(self.history.T, chosen).T
+        return replace(self, **taken, history=history)
 
     def with_history(self) -> Solution:
         """The same solution with its objective as the history, for a solver that records no iterations."""

@@ -144,6 +144,13 @@ def concat(parts):
     return namespace(parts[0]).concat(list(parts), axis=0)
 
 
+def take_rows(rows, chosen):
+    """Some rows, dense or CSR of any library, by a slice or by positions."""
+    if is_foreign(rows) and not isinstance(chosen, slice):
+        return namespace(rows).take(rows, like(chosen, rows), axis=0)
+    return rows[chosen] if rows.ndim == 1 else rows[chosen, :]
+
+
 def add_to_diagonal(matrix, value):
     """``matrix + value·I``, in place for NumPy matrices."""
     if is_foreign(matrix):

@@ -456,14 +456,15 @@ class DeviceWorkingSet(Solver):
         if self.sums_to_one:
             code = code / xp.sum(code, axis=1, keepdims=True)
         codes = self._dense(replace(batch, code=code), self._work.dictionary.dtype)
-        return _Answer(batch.rows, codes, batch.rounds, ~self._in_doubt(batch))
+        return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool), self._in_doubt(batch))
 
     def _on_host(self, batch: _Batch) -> _Answer:
         """Solve stalled queries by the sequential solver."""
         self.handed_over += batch.size
         solution = self._host.solve(to_numpy(batch.queries))
         codes = like(solution.sorted_codes.toarray(), batch.queries)
-        return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged)
+        settled = np.zeros(batch.size, bool)  # the host has asked the certificate already
+        return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged, settled)
 
     @cached_property
     def _host(self) -> HostWorkingSet:
@@ -477,10 +478,10 @@ class DeviceWorkingSet(Solver):
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
         solution = Solution(codes, like(n_iter, queries), like(converged, queries), self.problem, queries)
-        doubt = np.flatnonzero(~converged)
+        doubt = np.flatnonzero(np.concatenate([answer.doubt for answer in answers])[back])
         if not len(doubt):
             return solution
-        converged[doubt] = to_numpy(solution.rows(like(doubt, queries)).gap <= self.tol)
+        converged[doubt] = to_numpy(solution.rows(doubt).gap <= self.tol)
         return replace(solution, converged=like(converged, queries))
 
 
@@ -492,6 +493,7 @@ class _Answer:
     codes: Array
     n_iter: np.ndarray
     converged: np.ndarray
+    doubt: np.ndarray
 
 
 def _reorder(parts: list[tuple[np.ndarray, Array]]) -> Array:
