@@ -558,17 +558,19 @@ def _threshold(values, radius, largest):
 def _first_support(program, linear, scaled_query, work):
     """Start with the atoms of largest b, above a simplex threshold; return their number, −1 if there is no room.
 
+    On Σc = 1 the nearest atoms are those of largest b − H_jj/2, wherever the origin is.
     A strong ridge spreads the code over many atoms, roughly those above the threshold of radius λ. Otherwise at most
     ``_FIRST`` are enough, above the threshold of the hardest pulls of all runs, which is quicker to find.
     """
     for j in range(linear.size):
-        work.pull[j] = linear[j]
+        work.pull[j] = linear[j] - (0.5 * program.norms[j] * program.norms[j] if program.sums_to_one else 0.0)
     largest = _largest_excess(program, work, 0, 0.0)
     if not program.sums_to_one and largest <= program.shift:
         return 0
     strong = program.ridge > 0.25 * largest and not program.signed
     values = work.pull if strong else work.hardest
-    radius = program.ridge + abs(largest) / 8.0 + 1e-300
+    size = program.largest_norm * program.largest_norm if program.sums_to_one else abs(largest)
+    radius = program.ridge + size / 8.0 + 1e-300
     threshold = _threshold(values, radius, largest)
     threshold = min(threshold if program.sums_to_one else max(threshold, program.shift), largest)
     most = linear.size if strong else min(_FIRST, work.target.size)
