@@ -53,6 +53,14 @@ def refuses(problem: Problem) -> str | None:
     return None if constraint.nonnegative else "it is for sets with inequalities"
 
 
+def max_rounds(problem: Problem) -> int:
+    """Rounds that a query may take: a few for each atom that a support can hold. It is not converged after that."""
+    dictionary, quadratic = problem.dictionary, problem.quadratic
+    full_rank = quadratic.ridge > 0.0 or quadratic.blocks > 0.0
+    rank = dictionary.n_atoms if full_rank else min(dictionary.n_atoms, dictionary.n_features)
+    return min(1000 + dictionary.n_atoms, 300 + 3 * rank)
+
+
 class HostWorkingSet(Solver):
     """Working-set solver for the non-negative and simplex sets and for the ℓ1 problem, at every alpha ≥ 0.
 
@@ -263,7 +271,7 @@ class Run:
         else:
             self.linear = solver.source.cross(queries.astype(solver.source.dtype, copy=False), quadratic.target)
         self.squares = solver.reach * np.einsum("ij,ij->i", queries, queries, dtype=float)
-        self.max_rounds = 1000 + self.problem.dictionary.n_atoms
+        self.max_rounds = max_rounds(self.problem)
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
         self.found = np.zeros((len(queries), 4))
