@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from scipy.optimize import nnls
 
 from ancr import solve
 from ancr.problem import Problem
@@ -281,3 +282,77 @@ def test_single_precision_with_more_atoms_than_features(constraint, alpha):
     assert single.codes.dtype == np.float32
     assert single.verify().all()
     np.testing.assert_allclose(single.objective, double.objective, atol=1e-5)
+
+
+def standardised_pixels(n, n_queries, side, seed=0):
+    """(atoms, queries): images of three blobs; some pixels are lit in few images, and long once standardised."""
+    rng = np.random.default_rng(seed)
+    count, grid = n + n_queries, np.arange(side) - (side - 1) / 2
+    images = np.zeros((count, side, side))
+    for _ in range(3):
+        centre = 0.12 * side * rng.standard_t(3, (count, 2, 1))
+        width = 0.09 * side * np.exp(0.3 * rng.standard_normal((count, 2, 1)))
+        profile = np.exp(-(((grid - centre) / width) ** 2))
+        images += profile[:, 0, :, None] * profile[:, 1, None, :]
+    pixels = np.round(255 * np.clip(images, 0, 1)).reshape(count, -1)
+    spread = pixels[:n].std(axis=0)
+    pixels = (pixels - pixels[:n].mean(axis=0)) / np.where(spread > 0, spread, 1)
+    pixels /= np.linalg.norm(pixels, axis=1, keepdims=True)
+    return pixels[:n], pixels[n:]
+
+
+@pytest.mark.parametrize(
+    ("n", "side", "repeats"), [(300, 12, 1), (200, 10, 3), (600, 16, 1), (1200, 10, 1), (120, 12, 1)]
+)
+def test_codes_that_interpolate_their_query(n, side, repeats):
+    # Atoms with mean zero span a whole space with non-negative weights: a support holds as many atoms as the rank.
+    atoms, queries = standardised_pixels(n, 6, side)
+    rng = np.random.default_rng(1)
+    atoms = np.concatenate([atoms + 1e-9 * k * rng.standard_normal(atoms.shape) for k in range(repeats)])
+    solution = solve(atoms, queries, alpha=0.0, constraint="nonnegative")
+    assert solution.converged.all()
+    assert solution.verify().all()
+    support = np.diff(solution.codes.indptr)
+    assert support.max() <= min(atoms.shape)
+    assert np.all(solution.n_iter <= support + 30)
+    for query, reached in zip(queries, solution.objective, strict=True):
+        code, _ = nnls(atoms.T, query, maxiter=100 * len(atoms))
+        if code.sum() < 1e6:  # beyond, rounding is all that is left of it
+            assert abs(reached - objective(atoms, query, code, 0.0)) <= 1e-8
+
+
+def test_more_capacity_goes_on_where_less_ended(monkeypatch):
+    atoms, queries = standardised_pixels(300, 6, 12)
+    options = {"alpha": 0.0, "constraint": "nonnegative"}
+    tight = solve(atoms, queries, **options)
+    monkeypatch.setattr(host, "FIRST_CAPACITY", 400)
+    ample = solve(atoms, queries, **options)
+    # One round more for each time that the capacity doubled, and a support in another order.
+    assert np.all(np.abs(tight.n_iter - ample.n_iter) <= 20)
+    np.testing.assert_allclose(tight.objective, ample.objective, atol=1e-10)
+
+
+def test_the_limit_on_rounds_is_reported(monkeypatch):
+    atoms, queries = standardised_pixels(200, 4, 10)
+    monkeypatch.setattr(host, "max_rounds", lambda problem: 5)
+    with pytest.warns(match="could not be certified"):
+        solution = solve(atoms, queries, alpha=0.0, constraint="nonnegative")
+    assert not solution.converged.any()
+    assert np.all(solution.n_iter <= 5)
+
+
+@pytest.mark.parametrize("gone", [[0], [29], [3, 4, 17], [0, 1, 2, 5, 8, 13, 21, 28], list(range(0, 30, 2))])
+def test_rows_leave_the_factor(gone):
+    size, rng = 30, np.random.default_rng(2)
+    atoms = rng.standard_normal((size, 40))
+    work = host_kernels.make_workspace(size, size)
+    factor, b = np.linalg.cholesky(atoms @ atoms.T), rng.standard_normal(size)
+    work.factor[:size] = factor
+    work.ahead[:], work.ones[:] = np.linalg.solve(factor, b), np.linalg.solve(factor, np.ones(size))
+    for left, p in zip(range(size, 0, -1), sorted(gone, reverse=True), strict=False):
+        host_kernels._remove_row.py_func(work, p, left)
+    kept = np.setdiff1d(np.arange(size), gone)
+    expected = np.linalg.cholesky(atoms[kept] @ atoms[kept].T)
+    np.testing.assert_allclose(np.tril(work.factor[: len(kept), : len(kept)]), expected, atol=1e-10)
+    np.testing.assert_allclose(work.ahead[: len(kept)], np.linalg.solve(expected, b[kept]), atol=1e-10)
+    np.testing.assert_allclose(work.ones[: len(kept)], np.linalg.solve(expected, np.ones(len(kept))), atol=1e-10)

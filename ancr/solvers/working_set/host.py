@@ -54,6 +54,14 @@ def refuses(problem: Problem) -> str | None:
     return None if constraint.nonnegative else "it is for sets with inequalities"
 
 
+def max_rounds(problem: Problem) -> int:
+    """Rounds that a query may take: a few for each atom that a support can hold. It is not converged after that."""
+    dictionary, quadratic = problem.dictionary, problem.quadratic
+    full_rank = quadratic.ridge > 0.0 or quadratic.blocks > 0.0
+    rank = dictionary.n_atoms if full_rank else min(dictionary.n_atoms, dictionary.n_features)
+    return min(1000 + dictionary.n_atoms, 300 + 3 * rank)
+
+
 class HostWorkingSet(Solver):
     """Working-set solver for the non-negative and simplex sets and for the ℓ1 problem, at every alpha ≥ 0.
 
@@ -277,7 +285,7 @@ class Run:
             self.linear = solver.source.cross(self.queries, quadratic.target)
         squares = np.einsum("ij,ij->i", self.queries, self.queries, dtype=float)
         self.squares = solver.reach * np.maximum(squares, solver.least)
-        self.max_rounds = 1000 + self.problem.dictionary.n_atoms
+        self.max_rounds = max_rounds(self.problem)
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
         self.found = np.zeros((len(queries), 4))

@@ -32,6 +32,8 @@ _RUN = 64
 _COARSE = 1e-5
 # A query that needs this many rounds is held up by rounding.
 _MANY = 200
+# Newcomers may always drive out this many atoms.
+_FEW = 16
 # Maximum number of atoms to start with.
 _FIRST = 32
 
@@ -200,36 +202,44 @@ def _minimise(program, work, size):
 
 @njit(**_INNER)
 def _remove_row(work, p, size):
-    """Take row ``p`` out of the ``size`` rows of the factor: rows move up, Givens rotations restore the triangle."""
-    factor, ahead, ones = work.factor, work.ahead, work.ones
+    """Take row ``p`` out of the ``size`` rows of the factor: rows move up, Givens rotations restore the triangle.
+
+    Row by row, since the rows lie apart in memory: each goes through the rotations of the rows above it and adds its
+    own. The rotations are kept in ``target`` and ``row``.
+    """
+    factor, ahead, ones, cosine, sine = work.factor, work.ahead, work.ones, work.target, work.row
     for i in range(p, size - 1):
-        for k in range(i + 2):
-            factor[i, k] = factor[i + 1, k]
-    for k in range(p, size - 1):
-        a, b = factor[k, k], factor[k, k + 1]
-        length = np.sqrt(a * a + b * b)
-        c, s = a / length, b / length
-        for i in range(k, size - 1):
-            left, right = factor[i, k], factor[i, k + 1]
-            factor[i, k], factor[i, k + 1] = c * left + s * right, c * right - s * left
-        ahead[k], ahead[k + 1] = c * ahead[k] + s * ahead[k + 1], c * ahead[k + 1] - s * ahead[k]
-        ones[k], ones[k + 1] = c * ones[k] + s * ones[k + 1], c * ones[k + 1] - s * ones[k]
+        old, new = factor[i + 1], factor[i]
+        for k in range(p):
+            new[k] = old[k]
+        carried = old[p]
+        for k in range(p, i):
+            right = old[k + 1]
+            new[k] = cosine[k] * carried + sine[k] * right
+            carried = cosine[k] * right - sine[k] * carried
+        length = np.sqrt(carried * carried + old[i + 1] * old[i + 1])
+        c, s = carried / length, old[i + 1] / length
+        new[i], cosine[i], sine[i] = length, c, s
+        ahead[i], ahead[i + 1] = c * ahead[i] + s * ahead[i + 1], c * ahead[i + 1] - s * ahead[i]
+        ones[i], ones[i + 1] = c * ones[i] + s * ones[i + 1], c * ones[i + 1] - s * ones[i]
 
 
 @njit(**_INNER)
 def _drop(work, factored, size):
     """Remove the entries not marked in ``keep``; return (new size, valid rows of the factor).
 
-    A few are rotated out of the factor; if there are many, only the rows before the first of them remain valid.
+    They are rotated out of the factor if they are few. Otherwise, if it is less work to factor again the rows from the
+    first of them on, only the rows before it remain valid.
     """
-    left, first, gone = 0, size, 0
+    left, first, gone, rotating = 0, size, 0, 0.0
     for i in range(size):
         if work.keep[i]:
             work.support[left], work.sign[left], work.code[left] = work.support[i], work.sign[i], work.code[i]
             left += 1
         else:
             first, gone = min(first, i), gone + (i < factored)
-    if gone > 4:
+            rotating += 2.0 * max(factored - i, 0) ** 2
+    if gone > 4 and rotating > (float(left) ** 3 - float(first) ** 3) / 6.0:
         return left, first
     for i in range(factored - 1, -1, -1):
         if not work.keep[i]:
@@ -239,8 +249,11 @@ def _drop(work, factored, size):
 
 
 @njit(**_INNER)
-def _exchange(program, linear, work, factored, size):
+def _exchange(program, linear, work, factored, size, room):
     """Solve on the support and drop atoms that turn negative, all at once, until none does.
+
+    If more than ``room`` of the atoms that are factored already would have to go, it gives up before it takes their
+    factor apart, and returns an infinite objective.
 
     Return (size, limit, objective, rows of the factor that stayed valid throughout).
     """
@@ -248,6 +261,11 @@ def _exchange(program, linear, work, factored, size):
     while True:
         size = _extend(program, linear, work, factored, size)
         limit, value = _minimise(program, work, size)
+        driven_out = 0
+        for i in range(stood):
+            driven_out += work.target[i] <= 0.0
+        if driven_out > room:
+            return size, limit, np.inf, stood
         for i in range(size):
             work.keep[i] = work.target[i] > 0.0
             work.code[i] = work.target[i]
@@ -578,27 +596,30 @@ def _first_support(program, linear, scaled_query, work):
 
 
 @njit(**_INNER)
-def _improve(program, linear, scaled_query, work, size, limit, value, excess, one_by_one):
-    """One round: admit atoms, exchange, and fall back on the active-set step if that did not lower the objective.
+def _improve(program, linear, scaled_query, work, size, limit, value, excess, most):
+    """One round: admit up to ``most`` atoms and exchange; fewer and fewer until that lowers the objective.
 
-    Return (size, limit, objective, one by one from now on, whether it moved); size −1 if there is no room. The factor
-    of the support must be valid on entry, and is valid on return.
+    One atom alone joins by the active-set step. Return (size, limit, objective, how many may join in the next round,
+    whether it moved); size −1 if there is no room. The factor of the support must be valid on entry, and is valid on
+    return.
     """
     before = stood = size
+    most = min(most, max(16, before if program.ridge > 0.0 else before // 4))
     while True:
-        most = 1 if one_by_one else max(16, before if program.ridge > 0.0 else before // 4)
-        size = _admit(program, scaled_query, work, before, limit, excess, 1.0 if one_by_one else 0.1, most)
+        size = _admit(program, scaled_query, work, before, limit, excess, 0.1 if most > 1 else 1.0, most)
         if size < 0:
-            return size, limit, value, one_by_one, True
-        if one_by_one:
+            return size, limit, value, most, True
+        if most == 1:
             size, limit, new_value, moved = _active_set_step(program, linear, work, stood, size)
-            return size, limit, new_value, not new_value < value, moved
+            return size, limit, new_value, 2 if new_value < value else 1, moved
+        admitted = size - before
+        room = max(admitted, _FEW)
         _save_support(work, before)
-        size, new_limit, new_value, stood = _exchange(program, linear, work, before, size)
+        size, new_limit, new_value, stood = _exchange(program, linear, work, stood, size, room)
         if new_value < value:
-            return size, new_limit, new_value, False, True
+            return size, new_limit, new_value, 2 * most, True
         _restore_support(work, before)
-        one_by_one = True
+        most = max(min(most, admitted) // 4, 1)
 
 
 @njit(**_ENTRY)
@@ -634,14 +655,14 @@ def solve_with_matrix(
             _make_linear_exact(program, scaled_query, work, 0, size)
         else:
             size = _first_support(program, b, scaled_query, work)
-        limit, value, rounds, polished = 0.0, 0.0, 0, 0
-        excess, one_by_one, moved = np.inf, False, True
+        limit, value, rounds, polished, reached = 0.0, 0.0, int(found[q, 2]), 0, 0
+        excess, most, moved = np.inf, linear.shape[1], True
         status = NEEDS_CAPACITY if size < 0 else UNFINISHED
         if size >= 0:
-            size, limit, value, _ = _exchange(program, b, work, 0, size)
+            size, limit, value, _ = _exchange(program, b, work, 0, size, 0)
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
-            if one_by_one and excess < 1e-6 * largest:
+            if most == 1 and excess < 1e-6 * largest:
                 # This close to the optimum, only the factor's accuracy may be missing.
                 limit, _ = _polish(program, b, work, size, limit)
             _price(program, b, work, size)
@@ -661,11 +682,13 @@ def solve_with_matrix(
                 allowed, _ = _allowance(program, largest, work, size, squares[q], _MANY)
                 status = done if excess <= allowed else DOUBTFUL
             else:
-                size, limit, value, one_by_one, moved = _improve(
-                    program, b, scaled_query, work, size, limit, value, excess, one_by_one
+                reached = size
+                size, limit, value, most, moved = _improve(
+                    program, b, scaled_query, work, size, limit, value, excess, most
                 )
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
-        found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds
+        size = reached if size < 0 else size  # with more capacity it goes on from here
+        found[q, 0], found[q, 1], found[q, 2] = size, status, rounds
         _store(work, size, support[q], code[q])
 
 
@@ -732,7 +755,7 @@ def advance_without_matrix(
         if rounds == 0:
             size = _first_support(program, b, scaled_query, work)
             if size >= 0:
-                size, _, _, _ = _exchange(program, b, work, 0, size)
+                size, _, _, _ = _exchange(program, b, work, 0, size, 0)
             status = NEEDS_CAPACITY if size < 0 else UNFINISHED
         else:
             size = _extend(program, b, work, 0, _load_support(work, size, support[q], code[q]))
@@ -747,11 +770,11 @@ def advance_without_matrix(
             done = DOUBTFUL if doubtful else FINISHED
             status = done if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
-                one_by_one = found[q, 3] > 0.0
-                size, limit, value, one_by_one, moved = _improve(
-                    program, b, scaled_query, work, size, limit, value, excess, one_by_one
+                most = int(found[q, 3]) if found[q, 3] > 0.0 else b.size
+                size, limit, value, most, moved = _improve(
+                    program, b, scaled_query, work, size, limit, value, excess, most
                 )
-                found[q, 3] = one_by_one
+                found[q, 3] = most
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
                     allowed, _ = _allowance(program, _largest_size(b), work, size, squares[q], _MANY)
