@@ -44,9 +44,10 @@ class Certificate:
         look = Look(self, form.queries(queries), codes)
         # The objective is a sum of squares: where it is zero, nothing is left to prove.
         value = self.problem.quadratic.excess(self.problem.dictionary, look.queries, codes)
-        if members is not None:
-            value = value + self.problem.relaxation / 2.0 * row_squares(codes - dense(in_double(members)))
-            bound = self.problem.constraint.relaxed_bound(look, in_double(members))
+        if self.problem.relaxation is not None:
+            members = in_double(members)
+            value = value + self.problem.relaxation / 2.0 * row_squares(codes - dense(members))
+            bound = self.problem.constraint.relaxed_bound(look, members)
         elif self.problem.has_l1_term:
             bound = _l1_bound(look)
         else:

@@ -18,6 +18,8 @@ _SAFE_EXPONENT = {True: 20, False: 100}
 # Lengths below this share of the largest in the data are rounding: on a query that equals the centre no gap could be
 # measured relative to its length.
 _LEAST_LENGTH = 2.0**-32
+# A relaxation this many times the square of the longest atom keeps a code in the set to the last digit.
+_HARD = 1e18
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,11 @@ class Problem:
     def objective(self, queries: Array, codes: Any) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query; without the price of a relaxation."""
         form = self.standard_form
-        value = form.problem.quadratic.excess(form.problem.dictionary, form.queries(queries), codes) / form.factor**2
+        value = (
+            form.problem.quadratic.excess(form.problem.dictionary, form.queries(queries), codes)
+            / form.factor
+            / form.factor
+        )
         unreachable = 1.0 - self.quadratic.reach(self.dictionary)
         return value + unreachable * row_squares(queries) if unreachable else value
 
@@ -90,7 +96,7 @@ class Problem:
         form = self.standard_form
         moved = form.queries(queries)
         value = form.problem.quadratic.excess(form.problem.dictionary, moved, codes)
-        return self.dictionary.xp.maximum(form.size(moved), value) / form.factor**2
+        return self.dictionary.xp.maximum(form.size(moved), value) / form.factor / form.factor
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,13 @@ class StandardForm:
         """Centre and rescale a problem as far as it needs to be."""
         dictionary, quadratic, factor = problem.dictionary, problem.quadratic, _factor(problem)
         if factor != 1.0:
-            square, price = factor * factor, problem.relaxation
             dictionary = dictionary.scaled(factor)
-            quadratic = replace(quadratic, ridge=square * quadratic.ridge, absolute=square * quadratic.absolute)
-            problem = replace(problem, quadratic=quadratic, relaxation=None if price is None else square * price)
+            ridge, absolute = _times_square(quadratic.ridge, factor), _times_square(quadratic.absolute, factor)
+            quadratic = replace(quadratic, ridge=ridge, absolute=absolute)
+            problem = replace(problem, quadratic=quadratic)
+        if problem.relaxation is not None:
+            hard = _HARD * max(dictionary.longest**2, quadratic.ridge)
+            problem = replace(problem, relaxation=min(_times_square(problem.relaxation, factor), hard))
         least = (_LEAST_LENGTH * dictionary.longest) ** 2
         if not problem.has_origin and dictionary.has_coordinates:
             dictionary = dictionary.centred
@@ -147,8 +156,13 @@ class StandardForm:
         return self.problem.quadratic.reach(self.problem.dictionary) * square
 
 
+def _times_square(weight: float, factor: float) -> float:
+    """weight·factor², finite even where factor² is not."""
+    return min(weight * factor * factor, 1e280)
+
+
 def _factor(problem: Problem) -> float:
     """A power of two that brings atoms and ridge to safe numbers; one if they already are."""
     largest = max(problem.dictionary.largest_entry, sqrt(problem.quadratic.ridge))
-    exponent = frexp(largest)[1]
+    exponent = max(frexp(largest)[1], -1000)
     return 1.0 if abs(exponent) <= _SAFE_EXPONENT[problem.dictionary.is_single] or not largest else 2.0**-exponent

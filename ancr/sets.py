@@ -26,7 +26,6 @@ from ancr.backends.arrays import (
     to_numpy,
 )
 
-
 # An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
 _GOOD, _TIGHT, _MOST_TIGHT = 1e-10, 1e-6, 1000
 
@@ -248,7 +247,8 @@ class NonNegative(Set):
         xp = namespace(look.pull)
         share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)
         excess = xp.clip(xp.max(look.raised_pull * share, axis=1), 0.0, None)
-        met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | (look.problem.lengths == 0.0), axis=1)
+        absent = look.problem.lengths == 0.0
+        met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | absent, axis=1)
         return xp.where(met, excess, float("inf"))
 
     def _by_own_directions(self, look, bounds, lifted):

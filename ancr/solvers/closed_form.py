@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,9 @@ class ClosedForm(Solver):
     def set_up(self) -> None:
         """Factor what all queries share."""
         affine = self.problem.constraint.sums_to_one
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        # The origin is moved below, where the offset is known.
+        self._work = replace(self.problem, fixed_origin=True).standard_form.problem
+        dictionary, quadratic = self._work.dictionary, self._work.quadratic
         atoms, xp = dictionary.atoms, dictionary.xp
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
@@ -72,7 +75,7 @@ class ClosedForm(Solver):
         Affine: with c = 1/n + w and P the projection on 1ᵀw = 0, PHP·w = P(b − H1/n). A multiple of 11ᵀ makes the
         matrix definite without touching w.
         """
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        dictionary, quadratic = self._work.dictionary, self._work.quadratic
         xp = dictionary.xp
         matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
         right = xp.astype(quadratic.target * dictionary.atoms, xp.float64)
@@ -91,7 +94,7 @@ class ClosedForm(Solver):
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        codes = (queries - self._centre) @ self._operator
+        codes = (self._work.dictionary.moved(queries) - self._centre) @ self._operator
         codes += self._offset
         xp = self.problem.dictionary.xp
         once = xp.ones_like(queries[:, 0], dtype=xp.int64)

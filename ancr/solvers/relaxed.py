@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import read_only
+from ancr.backends.arrays import in_double, read_only
 from ancr.certificate import Certificate
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
@@ -68,6 +68,9 @@ class Relaxed(Solver):
             return "relaxation goes with quadratics that have neither class terms nor an ℓ1 term"
         if problem.dictionary.is_foreign:
             return "relaxation runs on NumPy arrays only"
+        assert problem.relaxation is not None
+        if problem.quadratic.ridge > 1e15 * problem.relaxation or problem.relaxation < 1e-150:
+            return f"relaxation={problem.relaxation:g} is so small that the set does not matter: use the free set"
         return HostWorkingSet().refuses(problem)
 
     def along_path(self, dictionary: Dictionary) -> Relaxed:
@@ -160,8 +163,13 @@ class RelaxedSolution(Solution):
         """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
         size = max(1, 2**24 // self.problem.dictionary.n_atoms)
         blocks = [slice(start, start + size) for start in range(0, len(self.queries), size)]
-        parts = [(self.queries[block], self.inner.rows(block)) for block in blocks]
-        return np.concatenate([function(queries, near_the_set(z), z.sorted_codes) for queries, z in parts])
+        return np.concatenate([function(self.queries[block], *self._pair(block)) for block in blocks])
+
+    def _pair(self, block: slice) -> tuple[np.ndarray, sparse.csr_array]:
+        """c and z of a block; c is not kept where z was asked for."""
+        inner, kept = self.inner.rows(block), self.sorted_codes
+        codes = near_the_set(inner) if sparse.issparse(kept) else in_double(kept[block]).copy()
+        return codes, inner.sorted_codes
 
     def _objective(self, queries: np.ndarray, codes: np.ndarray, members: Any) -> np.ndarray:
         value = self.problem.objective(queries, codes)

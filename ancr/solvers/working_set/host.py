@@ -40,6 +40,10 @@ GRAM_BUDGET = 2**30
 FIRST_CAPACITY = 96
 # From this many atoms on, b and pulls are computed in single precision before they are made exact.
 ENOUGH_ATOMS = 1000
+# Queries this many times as long as the longest atom have the code of a query at that distance.
+_FAR = 1e30
+# Above it, sums of squares overflow.
+_LARGEST_SQUARE = 1e304
 # Features summed in one product: the error of a sum grows with its length.
 FEATURES_AT_ONCE = 512
 
@@ -268,11 +272,14 @@ class Run:
 
         self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
         self._solver, self._given = solver, queries
+        program = solver.program
+        self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
         # From here on everything is in standard form.
         self.problem = solver.form
         self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.aim)
-        program = solver.program
-        self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
+        self._squares = np.einsum("ij,ij->i", self.queries, self.queries, dtype=float)
+        if self._squares.max(initial=0.0) > (_FAR * self.program.longest) ** 2:
+            self._draw_nearer()
         quadratic = self.problem.quadratic
         rows = len(queries)
         self.scale, self.linear_error, self.scaled_queries = np.ones(rows), np.zeros(rows), np.empty((rows, 0))
@@ -283,13 +290,24 @@ class Run:
             self.linear, self.scale, self.linear_error = products(self.scaled_queries)
         else:
             self.linear = solver.source.cross(self.queries, quadratic.target)
-        squares = np.einsum("ij,ij->i", self.queries, self.queries, dtype=float)
-        self.squares = solver.reach * np.maximum(squares, solver.least)
+        self.squares = solver.reach * np.maximum(self._squares, solver.least)
         self.max_rounds = max_rounds(self.problem)
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
         self.found = np.zeros((len(queries), 4))
         self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
+
+    def _draw_nearer(self) -> None:
+        """Bring queries that are very far away nearer, where the code does not change.
+
+        On Σc = 1 the length of such a query no longer matters beside its direction.
+        """
+        if not (self._squares < _LARGEST_SQUARE).all():
+            raise ValueError("queries must be at most 1e150 times as long as the atoms; rescale them")
+        if self.program.sums_to_one:
+            nearer = np.minimum(_FAR * self.program.longest / np.sqrt(np.maximum(self._squares, 1e-300)), 1.0)
+            self.queries = self.queries * nearer[:, None].astype(self.queries.dtype)
+            self._squares *= nearer**2
 
     def to_the_end(self) -> None:
         """Solve each query, with more capacity for those that need it."""
