@@ -41,7 +41,7 @@ FIRST_CAPACITY = 96
 # From this many atoms on, b and pulls are computed in single precision before they are made exact.
 ENOUGH_ATOMS = 1000
 # Queries this many times as long as the longest atom have the code of a query at that distance.
-_FAR = 1e30
+_FAR = 1e8
 # Above it, sums of squares overflow.
 _LARGEST_SQUARE = 1e304
 # Features summed in one product: the error of a sum grows with its length.

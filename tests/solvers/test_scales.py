@@ -1,0 +1,173 @@
+"""Offsets, units and extreme numbers: the same code, or an honest answer that there is none."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from ancr import ACRClassifier, ANCRClassifier, solve
+
+SETS = ["simplex", "nonnegative", "free", "affine"]
+
+
+def dense(codes):
+    return codes.toarray() if hasattr(codes, "toarray") else np.asarray(codes)
+
+
+def halves(offset=0.0, dtype="float64"):
+    X, y = load_digits(return_X_y=True)
+    X = (X / 16.0 + offset).astype(dtype)
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+def in_long_double(atoms, queries, codes, alpha):
+    """The objective from differences, for codes scaled to sum to one."""
+    codes = dense(codes).astype(np.longdouble)
+    codes /= codes.sum(axis=1, keepdims=True)
+    origin = atoms[0].astype(np.longdouble)
+    misfit = (queries - origin) - codes @ (atoms - origin)
+    return (misfit**2).sum(axis=1) + alpha * (codes**2).sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "offset", "most"),
+    [("float64", 1e4, 1e-6), ("float32", 1e3, 1e-3), ("float32", 1e4, 1e-3)],
+)
+def test_an_offset_changes_neither_code_nor_certificate(dtype, offset, most):
+    atoms, _, queries, _ = halves(offset, dtype)
+    queries = queries[:300]
+    solution = solve(atoms, queries, alpha=1e-3)
+    back = atoms.astype(float) - offset, queries.astype(float) - offset
+    best = solve(*back, alpha=1e-3)
+    values = [in_long_double(*back, codes, 1e-3) for codes in (solution.codes, best.codes)]
+    assert ((values[0] - values[1]) / values[1]).max() <= most
+    assert solution.verify().all()
+    assert solution.converged.all()
+
+
+@pytest.mark.parametrize(("dtype", "offset"), [("float64", 1e4), ("float32", 1e3)])
+@pytest.mark.parametrize("kind", [ANCRClassifier, ACRClassifier])
+@pytest.mark.parametrize("rule", ["res", "label"])
+def test_an_offset_changes_no_label(dtype, offset, kind, rule):
+    plain = kind(normalize=False, rule=rule)
+    X, y, queries, _ = halves(0.0, dtype)
+    labels = plain.fit(X, y).predict(queries)
+    X, y, queries, _ = halves(offset, dtype)
+    np.testing.assert_array_equal(plain.fit(X, y).predict(queries), labels)
+
+
+def test_residuals_do_not_depend_on_an_offset_that_the_problem_does_not_see():
+    X, y, queries, _ = halves()
+    near = ANCRClassifier(normalize=False).fit(X, y).residuals(queries[:50])
+    far = ANCRClassifier(normalize=False).fit(X + 100.0, y).residuals(queries[:50] + 100.0)
+    np.testing.assert_allclose(far, near, atol=1e-9)
+
+
+@pytest.mark.parametrize("constraint", SETS)
+@pytest.mark.parametrize(
+    ("dtype", "units"),
+    [("float64", u) for u in (1e-300, 1e-155, 1e-30, 1e30, 1e140, 1e154, 1e300)]
+    + [("float32", u) for u in (1e-35, 1e-30, 1e30, 1e35)],
+)
+def test_units_change_no_code(constraint, dtype, units):
+    rng = np.random.default_rng(0)
+    atoms, queries = (rng.standard_normal(shape).astype(dtype) for shape in ((20, 30), (7, 30)))
+    expected = solve(atoms, queries, alpha=0.0, constraint=constraint)
+    solution = solve(atoms * np.array(units, dtype), queries * np.array(units, dtype), alpha=0.0, constraint=constraint)
+    wanted = dense(expected.codes)
+    tol = 1e-9 if dtype == "float64" else 2e-3
+    np.testing.assert_allclose(dense(solution.codes), wanted, atol=tol * np.abs(wanted).max())
+    assert solution.verify().all()
+
+
+@pytest.mark.parametrize("constraint", SETS)
+def test_subnormal_numbers(constraint):
+    rng = np.random.default_rng(1)
+    atoms, queries = (np.rint(rng.standard_normal(shape) * 100) for shape in ((40, 10), (7, 10)))
+    tiny = 1e-320  # integers times the smallest numbers that are left
+    solution = solve(atoms * tiny, queries * tiny, alpha=0.0, constraint=constraint)
+    assert np.isfinite(dense(solution.codes)).all()
+    assert solution.verify().all()
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+@pytest.mark.parametrize("ratio", [1e-150, 1e-16, 1e16, 1e150, -1e16, -1e150])
+def test_queries_far_longer_or_shorter_than_the_atoms(constraint, alpha, ratio):
+    rng = np.random.default_rng(2)
+    atoms, queries = rng.standard_normal((40, 10)), rng.standard_normal((7, 10))
+    solution = solve(atoms, ratio * queries, alpha=alpha, constraint=constraint)
+    assert np.isfinite(dense(solution.codes)).all()
+    assert solution.converged.all()
+    assert solution.verify().all()
+
+
+def test_queries_whose_squares_overflow_are_refused():
+    rng = np.random.default_rng(2)
+    with pytest.raises(ValueError, match="queries must be at most 1e150 times as long as the atoms"):
+        solve(rng.standard_normal((40, 10)), 1e200 * rng.standard_normal((7, 10)))
+
+
+@pytest.mark.parametrize("constraint", SETS)
+@pytest.mark.filterwarnings("ignore:.*could not be certified")
+def test_atom_norms_over_twenty_decades(constraint):
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        atoms = rng.standard_normal((40, 10)) * 10.0 ** rng.uniform(-10, 10, (40, 1))
+        solution = solve(atoms, rng.standard_normal((7, 10)), alpha=[0.0, 1e-3][seed % 2], constraint=constraint)
+        assert np.isfinite(dense(solution.codes)).all()
+        if constraint in ("simplex", "nonnegative"):  # a closed form makes no test
+            assert (solution.verify() | ~solution.converged).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*could not be certified")
+def test_a_relaxation_over_twelve_decades_is_not_certified_wrongly():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        atoms = rng.standard_normal((20, 8)) * 10.0 ** rng.uniform(-6, 6, (20, 1))
+        queries = 1e6 * rng.standard_normal((5, 8))
+        solution = solve(atoms, queries, alpha=1e-3, relaxation=1.0)
+        # The best c for z = a corner of the simplex is a feasible pair: no optimum is above it.
+        half, ridge = 0.5, 1e-3
+        inverse = np.linalg.inv(atoms @ atoms.T + (half + ridge) * np.eye(20))
+        corner = np.eye(20)[np.zeros(5, int)]
+        c = (queries @ atoms.T + half * corner) @ inverse
+        other = ((queries - c @ atoms) ** 2).sum(1) + ridge * (c**2).sum(1) + half * ((c - corner) ** 2).sum(1)
+        scale = np.maximum((queries**2).sum(axis=1), solution.objective)
+        assert ((solution.objective - other) / scale <= solution.gap + 1e-12)[solution.verify()].all()
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_extreme_relaxations(constraint):
+    rng = np.random.default_rng(5)
+    atoms, queries = rng.standard_normal((40, 10)), rng.standard_normal((7, 10))
+    with pytest.raises(ValueError, match="relaxation=1e-300 is so small that the set does not matter"):
+        solve(atoms, queries, constraint=constraint, relaxation=1e-300)
+    hard, soft = (solve(atoms, queries, constraint=constraint, relaxation=r) for r in (None, 1e300))
+    assert soft.verify().all()
+    np.testing.assert_allclose(dense(soft.codes), dense(hard.codes), atol=1e-10)
+
+
+def test_rank_deficient_atoms_without_a_ridge():
+    """Codes are optimal; where non-negative weights reach a whole subspace no proof exists in finite precision."""
+    rng = np.random.default_rng(6)
+    basis = rng.standard_normal((4, 20))
+    atoms, queries = rng.standard_normal((60, 4)) @ basis, rng.standard_normal((30, 20))
+    nearest = queries @ np.linalg.pinv(basis) @ basis
+    for constraint in ("nonnegative", "free"):
+        solution = solve(atoms, queries, alpha=0.0, constraint=constraint)
+        np.testing.assert_allclose(solution.objective, ((queries - nearest) ** 2).sum(axis=1), rtol=1e-10)
+    assert solution.verify().all()
+
+
+@pytest.mark.parametrize("constraint", SETS)
+def test_a_claimed_gap_is_never_below_the_truth(constraint):
+    """Large codes, nearly dependent atoms: the case in which rounding decides."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        base = rng.standard_normal((3, 12))
+        atoms = np.vstack([base, base + 1e-5 * rng.standard_normal((3, 12)), rng.standard_normal((6, 12))])
+        queries = rng.standard_normal((3, 12))
+        solution = solve(atoms, queries, alpha=1e-9, constraint=constraint)
+        rough = solve(atoms, queries, alpha=1e-9, constraint=constraint, tol=1e-2)
+        scale = rough.problem.scale(queries, rough.codes)
+        assert ((rough.objective - solution.objective) / scale <= rough.gap + 1e-13).all()
