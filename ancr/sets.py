@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from ancr.axis import AxisObject
 from ancr.backends import arrays
 from ancr.backends.arrays import concat, dense, is_foreign, is_single, map_rows, namespace, row_dots, row_sums
+from ancr.messages import naming
 
 
 def project_simplex(points, radius=1.0):
@@ -43,7 +44,8 @@ def project_simplex(points, radius=1.0):
     """
     if not radius > 0 or not np.isfinite(radius):
         raise ValueError(f"radius must be a positive finite number, got {radius!r}")
-    points = _check_points(points)
+    with naming("points"):
+        points = _check_points(points)
     if points.ndim not in (1, 2) or points.shape[-1] == 0:
         raise ValueError(f"points must be one row or rows of at least one number, got shape {tuple(points.shape)}")
     rows = points if points.ndim == 2 else points[None, :]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 BEGIN, END = "<!-- campaign -->", "<!-- end of campaign -->"
 COLUMNS = ("problems", "refused", "queries", "certified", "undecided", "required", "failed")
-SHOWN_FAILURES = 20
+SHOWN_FAILURES = 6
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Summary:
         for row in (self.total, *(self.rows[item] for item in outcome.families.items())):
             row.add(outcome)
         for failure in outcome.failures:
-            kind = failure.partition(":")[0]
+            kind = _kind(failure)
             self.kinds[kind] += 1
             self.examples[kind].append((outcome.index, failure, outcome.families))
         self.refusals[_without_numbers(outcome.refusal)] += bool(outcome.refusal)
@@ -80,10 +80,7 @@ class Summary:
         """The table in columns, then the remarks."""
         table = self.table()
         widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-        lines = [
-            "  ".join(cell.ljust(width) if not i else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True)))
-            for line in table
-        ]  # fmt: skip
+        lines = ["  ".join(_padded(line, widths)) for line in table]
         return "\n".join([*lines, "", *self.remarks(seed)])
 
     def markdown(self, command):
@@ -101,6 +98,16 @@ def replace_block(text, block):
     if not begin or not end:
         raise ValueError(f"expected the lines {BEGIN} and {END} in the page")
     return f"{before}{begin}\n\n{block}\n\n{end}{after}"
+
+
+def _padded(cells, widths):
+    first, *others = zip(cells, widths, strict=True)
+    return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+
+
+def _kind(failure):
+    """Failures are counted by what is wrong; exceptions by their message."""
+    return failure if failure.startswith("exception") else failure.partition(":")[0]
 
 
 def _without_numbers(message):

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from ancr.cli import main
+from tests.campaign.bad_calls import BAD_CALLS
 from tests.campaign.bad_inputs import BAD_INPUTS, GOOD, NEW, model, npz, png
 
 made = cache(lambda make: make())
@@ -65,5 +66,15 @@ def test_one_line_and_nothing_else(bad, folder):
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.name)
+def test_one_exception_that_names_the_argument(bad):
+    with pytest.raises(bad.error) as raised:
+        bad.call()
+    first, *others = str(raised.value).splitlines()
+    assert bad.answer in first
+    assert bad.by_sklearn or not others
+
+
 def test_names_are_unique_and_many():
     assert len({bad.name for bad in BAD_INPUTS}) == len(BAD_INPUTS) >= 150
+    assert len({bad.name for bad in BAD_CALLS}) == len(BAD_CALLS) >= 60

@@ -44,7 +44,12 @@ def run(command, folder, environment):
     """Start a command in a session of its own, so that a kill reaches its processes too."""
     arguments = [sys.executable, "-m", "ancr", *shlex.split(command.arguments)]
     return subprocess.Popen(
-        arguments, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        arguments,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
