@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+# Optional packages whose newest release refuses the oldest NumPy without saying so to pip.
+ALSO = ("pyarrow",)
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
@@ -18,5 +20,12 @@ def oldest(requirements):
     return [f"{floor[1]}=={floor[2]}" for floor in floors]
 
 
+def requirements():
+    """The core dependencies, and those of the optional ones that have to be old too."""
+    project = tomllib.loads(PYPROJECT.read_text())["project"]
+    optional = [text for extra in project["optional-dependencies"].values() for text in extra]
+    return [*project["dependencies"], *(text for text in optional if text.startswith(ALSO))]
+
+
 if __name__ == "__main__":
-    print("\n".join(oldest(tomllib.loads(PYPROJECT.read_text())["project"]["dependencies"])))
+    print("\n".join(oldest(requirements())))
