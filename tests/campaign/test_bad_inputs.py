@@ -6,11 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from ancr.cli import main
 from tests.campaign.bad_calls import BAD_CALLS
 from tests.campaign.bad_inputs import BAD_INPUTS, GOOD, NEW, model, npz, png
+from tests.command_line import invoke
 
 made = cache(lambda make: make())
 
@@ -51,7 +50,7 @@ def contents(folder):
 def test_one_line_and_nothing_else(bad, folder):
     write(folder, bad.files)
     before = contents(folder)
-    result = CliRunner().invoke(main, shlex.split(bad.command, posix="{" not in bad.command))
+    result = invoke(shlex.split(bad.command, posix="{" not in bad.command))
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == bad.exit_code
     assert bad.answer in result.stderr
