@@ -1,6 +1,7 @@
 """The command line, run inside the process of the tests."""
 
 from inspect import signature
+from types import SimpleNamespace
 
 from click.testing import CliRunner
 
@@ -11,5 +12,7 @@ _APART = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameter
 
 
 def invoke(arguments):
-    """Click's result of ``ancr`` with these arguments, standard output and errors apart."""
-    return CliRunner(**_APART).invoke(main, list(map(str, arguments)))
+    """What ``ancr`` with these arguments printed and how it ended; ``output`` is both streams, one after the other."""
+    result = CliRunner(**_APART).invoke(main, list(map(str, arguments)))
+    streams = {"stdout": result.stdout, "stderr": result.stderr, "output": result.stdout + result.stderr}
+    return SimpleNamespace(exit_code=result.exit_code, exception=result.exception, **streams)
