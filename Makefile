@@ -4,11 +4,25 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help reproduce test test-all lint format types bench clean
+# The campaign: how many problems, from which seed, for how long, how many kills of each command; a page to write to.
+PROBLEMS ?= 100000
+SEED     ?= 0
+MINUTES  ?= 60
+KILLS    ?= 25
+WRITE    ?=
+
+VERSIONS := 3.11 3.12 3.13
+OLDEST   := .venv-oldest
+# The oldest versions of the dependencies have no wheels for the newest Python.
+OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))
+
+.PHONY: help reproduce test test-all test-oldest test-versions campaign lint format types bench clean
 help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make test        set up and run the tests"
 	@echo "make test-all    the tests that need torch or a browser as well"
+	@echo "make test-oldest the tests with the oldest dependencies;  make test-versions   with every Python installed"
+	@echo "make campaign    100,000 problems against a reference, kills, bad inputs (PROBLEMS= SEED= MINUTES= KILLS=)"
 	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
 	@echo "make bench       every benchmark;  make clean   forget the environment"
 
@@ -50,6 +64,28 @@ $(VENV)/.all: pyproject.toml $(VENV)/.test
 test-all: $(VENV)/.all
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# The floors are those of pyproject.toml; tests/oldest.py reads them.
+$(OLDEST)/.test: pyproject.toml
+	$(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m tests.oldest > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check --quiet install -c $(OLDEST)/constraints.txt -e '.[test]'
+	@touch $@
+
+test-oldest: $(OLDEST)/.test
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m "not all"
+
+test-versions:
+	$(PYTHON) -m tests.versions $(VERSIONS)
+
+# All three parts run, whatever the first finds; docs/reliability.md says how to read it.
+campaign: $(VENV)/.test
+	@status=0; \
+	$(BIN)/python -m tests.campaign --problems $(PROBLEMS) --seed $(SEED) --minutes $(MINUTES) \
+		$(if $(WRITE),--write $(WRITE)) || status=1; \
+	ANCR_KILLS=$(KILLS) $(BIN)/python -m pytest tests/campaign/test_kills.py || status=1; \
+	$(BIN)/python -m pytest -q tests/campaign/test_bad_inputs.py || status=1; \
+	exit $$status
+
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,4 +103,4 @@ bench: $(VENV)/.bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-*

@@ -1,7 +1,8 @@
-"""Files that are complete or absent."""
+"""Files and folders that are complete or absent."""
 
 import errno
 import os
+import shutil
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,27 @@ def atomic_path(path):
             os.close(lock)
 
 
+@contextmanager
+def atomic_folder(path):
+    """Yield a temporary folder beside ``path`` to fill, and rename it to ``path``, which is new, if no error occurs.
+
+    Drafts of killed processes are deleted as `atomic_path` does it.
+    """
+    path = Path(path)
+    draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}")
+    _delete_stale_drafts(path.parent)
+    draft.mkdir()
+    lock = None
+    try:
+        lock = _locked_folder(draft)
+        yield draft
+        draft.rename(path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
 def write_text(path, text):
     """Write a text file in UTF-8, completely or not at all."""
     with atomic_path(path) as draft:
@@ -83,17 +105,33 @@ def _locked_file(path):
     return descriptor
 
 
+def _locked_folder(path):
+    """The locked descriptor of a folder; None where there are no such locks."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(path, os.O_RDONLY)
+    _lock(descriptor)
+    return descriptor
+
+
 def _delete_stale_drafts(folder):
     for draft in folder.glob(f"{_DRAFT}*"):
         try:
-            descriptor = os.open(draft, os.O_RDWR)
+            descriptor = os.open(draft, os.O_RDONLY if draft.is_dir() else os.O_RDWR)
         except OSError:  # another process has just deleted it, or it belongs to another user
             continue
         try:
             if _lock(descriptor):
-                draft.unlink(missing_ok=True)
+                _delete(draft)
         finally:
             os.close(descriptor)
+
+
+def _delete(draft):
+    if draft.is_dir():
+        shutil.rmtree(draft, ignore_errors=True)
+    else:
+        draft.unlink(missing_ok=True)
 
 
 def _lock(descriptor):

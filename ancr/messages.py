@@ -1,5 +1,7 @@
 """Texts of error messages."""
 
+from contextlib import contextmanager
+
 
 def one_line(error):
     """The message of an error in one line; its type if it has none."""
@@ -9,3 +11,13 @@ def one_line(error):
 def shown(text, most=40):
     """A text of a user in a message: quoted, and not longer than a few words."""
     return repr(text if len(text) <= most else text[:most] + "…")
+
+
+@contextmanager
+def naming(argument):
+    """Raise a ValueError about an argument again in one line that names it, for checks that do not know its name."""
+    try:
+        yield
+    except ValueError as error:
+        text = one_line(error)
+        raise ValueError(text if argument in text else f"{argument}: {text}") from error

@@ -25,6 +25,7 @@ from ancr.backends.arrays import (
     row_sums,
     to_numpy,
 )
+from ancr.messages import naming
 
 # An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
 _GOOD, _TIGHT, _MOST_TIGHT = 1e-10, 1e-6, 1000
@@ -57,7 +58,8 @@ def project_simplex(points, radius=1.0):
     """
     if not radius > 0 or not np.isfinite(radius):
         raise ValueError(f"radius must be a positive finite number, got {radius!r}")
-    points = _check_points(points)
+    with naming("points"):
+        points = _check_points(points)
     if points.ndim not in (1, 2) or points.shape[-1] == 0:
         raise ValueError(f"points must be one row or rows of at least one number, got shape {tuple(points.shape)}")
     rows = points if points.ndim == 2 else points[None, :]

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from ancr.atomic import atomic_path, check_folder, write_text
+from ancr.atomic import atomic_folder, atomic_path, check_folder, write_text
 
 
 def drafts(folder):
@@ -92,3 +92,18 @@ def test_links_stay_links_and_devices_devices(tmp_path):
     assert (real.read_text(), link.is_symlink()) == ("new", True)
     write_text("/dev/null", "x")
     assert not os.path.isfile("/dev/null")
+
+
+def test_folders_are_complete_or_absent(tmp_path):
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "block") as draft:
+        (draft / "part").write_text(f"{1 / 0}")
+    assert list(tmp_path.iterdir()) == []
+    with atomic_folder(tmp_path / "block") as draft:
+        (draft / "part").write_text("whole")
+        with atomic_folder(tmp_path / "other"):  # whose process is running: it is kept
+            assert len(drafts(tmp_path)) == 2
+    assert (tmp_path / "block" / "part").read_text() == "whole"
+    (tmp_path / ".ancr-draft-0123").mkdir()  # of a process that was killed
+    with atomic_path(tmp_path / "file") as draft:
+        draft.write_text("new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["block", "file", "other"]

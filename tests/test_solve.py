@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ancr import solve
 
@@ -53,3 +54,11 @@ def test_labels_do_not_reorder_the_columns():
         assert abs(difference).max() < 1e-4
         np.testing.assert_allclose(labelled.objective, plain.objective, atol=1e-5)
         np.testing.assert_allclose(labelled.gap, plain.gap, atol=1e-5)
+
+
+def test_blocks_join_to_a_sparse_array():
+    """Not to a matrix, whose ``*`` and ``sum`` mean something else, as the oldest SciPy would have it."""
+    rng = np.random.default_rng(0)
+    solution = solve(rng.standard_normal((9, 4)), rng.standard_normal((900, 4)))
+    assert isinstance(solution.codes, sparse.csr_array)
+    assert solution.codes.sum(axis=1).shape == (900,)

@@ -140,7 +140,7 @@ def concat(parts):
     if len(parts) == 1:
         return parts[0]
     if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))  # SciPy 1.11 gives a matrix
     return namespace(parts[0]).concat(list(parts), axis=0)
 
 

@@ -2,25 +2,22 @@
 
 import hashlib
 import json
-import shutil
 import time
 import uuid
 from pathlib import Path
 
 import numpy as np
 
-from ancr.atomic import atomic_path
-
-_STALE_SECONDS = 24 * 3600
+from ancr.atomic import atomic_folder, atomic_path
 
 
 class FeatureStore:
     """Vectors by 16-byte digest, added in blocks.
 
     On disk, a block is a folder of two arrays, ``digests.npy`` and ``features.npy``. It is written under a
-    temporary name and renamed when complete, so a killed process loses only the block that it was writing. Several
-    processes can write at the same time, because each block has a unique name; at worst they compute the same
-    vector twice. Blocks are memory-mapped when read.
+    temporary name and renamed when complete, so a killed process loses only the block that it was writing, and the
+    next process deletes its draft. Several processes can write at the same time, because each block has a unique
+    name; at worst they compute the same vector twice. Blocks are memory-mapped when read.
 
     Parameters
     ----------
@@ -41,7 +38,6 @@ class FeatureStore:
             self.folder.mkdir(parents=True, exist_ok=True)
             with atomic_path(self.folder / "identity.json") as draft:
                 draft.write_text(text)
-            self._drop_stale()
             self._open()
 
     def __contains__(self, digest):
@@ -80,15 +76,8 @@ class FeatureStore:
 
     def _write(self, digests, features):
         name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
-        draft, block = self.folder / f"draft-{name}", self.folder / f"block-{name}"
-        draft.mkdir()
-        np.save(draft / "digests.npy", np.frombuffer(b"".join(digests), np.uint8).reshape(len(digests), -1))
-        np.save(draft / "features.npy", features)
-        draft.rename(block)
+        block = self.folder / f"block-{name}"
+        with atomic_folder(block) as draft:
+            np.save(draft / "digests.npy", np.frombuffer(b"".join(digests), np.uint8).reshape(len(digests), -1))
+            np.save(draft / "features.npy", features)
         return np.load(block / "features.npy", mmap_mode="r")
-
-    def _drop_stale(self):
-        """Delete drafts of processes that were killed long ago."""
-        for draft in self.folder.glob("draft-*"):
-            if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(draft, ignore_errors=True)

@@ -88,7 +88,7 @@ class LeaveOneOut:
         # c, z, b and what they are made from: about five rows of n numbers per atom.
         results = map_rows(work, self.dictionary.atoms, 40 * n, BLOCK_ROWS)
         if not free:
-            codes = sparse.vstack([z for _, z in results], format="csr")
+            codes = sparse.csr_array(sparse.vstack([z for _, z in results], format="csr"))
             self._known[id(problem.constraint)] = self._known[id(problem.constraint), problem.relaxation] = codes
             if unmet := sum(self._unmet):
                 text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr.backends.arrays import check_rows, check_same_kind, is_foreign
+from ancr.backends.arrays import check_rows, check_same_kind, is_foreign, to_numpy
 from ancr.dictionary import Dictionary
+from ancr.messages import naming
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 from ancr.sets import Set
@@ -104,11 +105,16 @@ def solve(
         "rho": rho, "max_iter": max_iter, "tol": tol, "code": code, "relaxation": relaxation,
     }  # fmt: skip
     validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
-    dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
+    if labels is not None:
+        with naming("labels"):
+            check_consistent_length(column_or_1d(to_numpy(labels)), atoms)
+    with naming("atoms"):
+        dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
     problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
     if labels is None and problem.quadratic.blocks:
         raise ValueError(f"quadratic={quadratic!r} has class terms: labels must give the class of each atom")
-    queries = _check_queries(queries, dictionary)
+    with naming("queries"):
+        queries = _check_queries(queries, dictionary)
     prepared = make_solver(solver, problem, rho=rho, max_iter=max_iter, tol=tol, code=code)
     parts = prepared.map(queries, lambda rows, solution: solution, history=history)
     return type(parts[0]).join(parts)

@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from ancr.cli import main
+from tests.campaign.bad_calls import BAD_CALLS
 from tests.campaign.bad_inputs import BAD_INPUTS, GOOD, NEW, model, npz, png
+from tests.command_line import invoke
 
 made = cache(lambda make: make())
 
@@ -50,7 +50,7 @@ def contents(folder):
 def test_one_line_and_nothing_else(bad, folder):
     write(folder, bad.files)
     before = contents(folder)
-    result = CliRunner().invoke(main, shlex.split(bad.command, posix="{" not in bad.command))
+    result = invoke(shlex.split(bad.command, posix="{" not in bad.command))
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == bad.exit_code
     assert bad.answer in result.stderr
@@ -65,5 +65,15 @@ def test_one_line_and_nothing_else(bad, folder):
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.name)
+def test_one_exception_that_names_the_argument(bad):
+    with pytest.raises(bad.error) as raised:
+        bad.call()
+    first, *others = str(raised.value).splitlines()
+    assert bad.answer in first
+    assert bad.by_sklearn or not others
+
+
 def test_names_are_unique_and_many():
     assert len({bad.name for bad in BAD_INPUTS}) == len(BAD_INPUTS) >= 150
+    assert len({bad.name for bad in BAD_CALLS}) == len(BAD_CALLS) >= 60

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from ancr import ANCRClassifier
-from ancr.cli import main
 from ancr.datasets import DataNotFoundError, find_data, load_table
+from tests.command_line import invoke
 from tests.components import component
 from tests.datasets import trees
 
 
 def ancr(*arguments):
-    return CliRunner().invoke(main, list(map(str, arguments)))
+    return invoke(arguments)
 
 
 def test_import_stays_light():

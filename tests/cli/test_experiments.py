@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import load_wine
 
-from ancr.cli import main
+from tests.command_line import invoke
 from tests.datasets import trees
 
 
 def ancr(*arguments):
-    return CliRunner().invoke(main, list(map(str, arguments)))
+    return invoke(arguments)
 
 
 def cells(folder):

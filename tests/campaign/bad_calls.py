@@ -1,0 +1,154 @@
+"""Bad inputs for the API, with the argument that each message must name. ``test_bad_inputs.py`` runs them.
+
+Classifiers leave the samples to scikit-learn, whose own words, in several lines, its users know.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ancr import (
+    ANCRClassifier,
+    ANCRClassifierCV,
+    CCRCClassifier,
+    CRCClassifier,
+    NRCClassifier,
+    ProCRCClassifier,
+    RepresentationClassifier,
+    SRCClassifier,
+    project_simplex,
+    solve,
+)
+from ancr.datasets import load_table, per_class_split
+
+ATOMS, QUERIES = np.random.default_rng(0).standard_normal((8, 3)), np.random.default_rng(1).standard_normal((2, 3))
+LABELS = np.arange(8) % 2
+
+
+@dataclass(frozen=True)
+class BadCall:
+    """A call, and a part of the first line that its exception must have; the only line, unless it is scikit-learn's."""
+
+    name: str
+    call: Callable
+    answer: str
+    error: type = ValueError
+    by_sklearn: bool = False
+
+
+def holding(value, shape=(8, 3)):
+    """Ones, and one other value."""
+    rows = np.ones(shape)
+    rows[1, 1] = value
+    return rows
+
+
+def _solve(name, answer, atoms=ATOMS, queries=QUERIES, error=ValueError, **settings):
+    return BadCall(f"solve {name}", lambda: solve(atoms, queries, **settings), answer, error)
+
+
+def _fit(name, classifier, answer, samples=ATOMS, labels=LABELS, error=ValueError):
+    return BadCall(f"fit {name}", lambda: classifier.fit(samples, labels), answer, error, True)
+
+
+def _predict(name, queries, answer, classifier=None, method="predict", error=ValueError):
+    fitted = classifier or CRCClassifier()
+    call = lambda: getattr(fitted.fit(ATOMS, LABELS), method)(queries)  # noqa: E731
+    return BadCall(f"{method} {name}", call, answer, error, True)
+
+
+SOLVE = [
+    _solve("nan atoms", "atoms", holding(np.nan)),
+    _solve("infinite atoms", "atoms", holding(np.inf)),
+    _solve("complex atoms", "atoms: Complex data not supported", ATOMS + 1j),
+    _solve("atoms of text", "atoms: could not convert string to float", np.array([["a", "b", "c"]])),
+    _solve("flat atoms", "atoms", ATOMS[0]),
+    _solve("cube of atoms", "atoms", ATOMS[None]),
+    _solve("no atoms", "atoms", ATOMS[:0]),
+    _solve("no features", "atoms", ATOMS[:, :0]),
+    _solve("nan queries", "queries", queries=holding(np.nan, (2, 3))),
+    _solve("infinite queries", "queries", queries=holding(-np.inf, (2, 3))),
+    _solve("flat queries", "queries", queries=QUERIES[0]),
+    _solve("no queries", "queries", queries=QUERIES[:0]),
+    _solve("wide queries", "queries must have the 3 features of the atoms, got 4", queries=np.ones((2, 4))),
+    _solve("negative alpha", "alpha", alpha=-1.0),
+    _solve("nan alpha", "alpha", alpha=float("nan")),
+    _solve("text alpha", "alpha", alpha="much"),
+    _solve("no alpha", "alpha", alpha=None),
+    _solve("infinite alpha", "alpha", alpha=float("inf")),
+    _solve("negative beta", "beta", quadratic="competitive", beta=-1.0, labels=LABELS),
+    _solve("unknown set", "constraint", constraint="cube"),
+    _solve("set of a number", "constraint", constraint=3),
+    _solve("unknown quadratic", "quadratic", quadratic="cubic"),
+    _solve("quadratic of a number", "quadratic", quadratic=3),
+    _solve("function that is no quadratic", "quadratic", quadratic=lambda alpha, beta, n_classes: 7),
+    _solve("unknown solver", "solver", solver="magic"),
+    _solve("closed form on the simplex", "solver='closed_form' cannot be combined with", solver="closed_form"),
+    _solve("ADMM on the free set", "solver='admm' cannot be combined with", solver="admm", constraint="free"),
+    _solve("interior point on the simplex", "solver='interior_point' cannot be combined", solver="interior_point"),
+    _solve("ℓ1 on the affine set", "constraint='affine' and quadratic='l1'", constraint="affine", quadratic="l1"),
+    _solve("zero relaxation", "relaxation", relaxation=0.0),
+    _solve("negative relaxation", "relaxation", relaxation=-1.0),
+    _solve("relaxed free set", "relaxation", constraint="free", relaxation=1.0),
+    _solve("relaxed class terms", "relaxation", quadratic="competitive", labels=LABELS, relaxation=1.0),
+    _solve("zero rho", "rho", solver="admm", rho=0.0),
+    _solve("negative rho", "rho", solver="admm", rho=-1.0),
+    _solve("no iterations", "max_iter", solver="admm", max_iter=0),
+    _solve("half an iteration", "max_iter", solver="admm", max_iter=0.5),
+    _solve("zero tolerance", "tol", tol=0.0),
+    _solve("negative tolerance", "tol", tol=-1e-3),
+    _solve("unknown code", "code", solver="admm", code="x"),
+    _solve("class terms without labels", "labels must give the class of each atom", quadratic="subspace"),
+    _solve("too few labels", "labels", quadratic="subspace", labels=LABELS[:3]),
+    _solve("labels in columns", "labels", quadratic="subspace", labels=np.ones((8, 2))),
+]  # fmt: skip
+
+FIT = [
+    _fit("nan samples", CRCClassifier(), "X", holding(np.nan)),
+    _fit("infinite samples", CRCClassifier(), "X", holding(np.inf)),
+    _fit("flat samples", CRCClassifier(), "Expected 2D array", ATOMS[0]),
+    _fit("no samples", CRCClassifier(), "sample", ATOMS[:0], LABELS[:0]),
+    _fit("too few labels", CRCClassifier(), "samples", labels=LABELS[:3]),
+    _fit("no labels", CRCClassifier(), "y", labels=None),
+    _fit("labels of numbers on a scale", CRCClassifier(), "label type", labels=np.linspace(0, 1, 8)),
+    _fit("nan labels", CRCClassifier(), "y", labels=np.where(LABELS, np.nan, 1.0)),
+    _fit("one class", CRCClassifier(), "class", labels=np.zeros(8)),
+    _fit("negative alpha", ANCRClassifier(alpha=-1.0), "alpha"),
+    _fit("text alpha", NRCClassifier(solver="magic"), "solver"),
+    _fit("unknown rule", CRCClassifier(rule="magic"), "rule"),
+    _fit("unknown set", RepresentationClassifier(constraint="cube"), "constraint"),
+    _fit("unknown quadratic", RepresentationClassifier(quadratic="cubic"), "quadratic"),
+    _fit("negative beta of ProCRC", ProCRCClassifier(beta=-1.0), "beta"),
+    _fit("negative beta of CCRC", CCRCClassifier(beta=-1.0), "beta"),
+    _fit("ℓ1 without a weight", SRCClassifier(alpha=0.0, solver="interior_point"), "solver='interior_point'"),
+    _fit("zero relaxation", ANCRClassifier(relaxation=0.0), "relaxation"),
+    _fit("normalize of text", CRCClassifier(normalize="yes"), "normalize"),
+    _fit("one fold", ANCRClassifierCV(cv=1), "cv"),
+    _fit("no alphas", ANCRClassifierCV(alphas=[]), "alphas"),
+    _fit("negative alphas", ANCRClassifierCV(alphas=[-1.0, 1.0]), "alpha"),
+]  # fmt: skip
+
+PREDICT = [
+    _predict("nan queries", holding(np.nan, (2, 3)), "X"),
+    _predict("wide queries", np.ones((2, 4)), "X has 4 features, but CRCClassifier is expecting 3"),
+    _predict("flat queries", QUERIES[0], "Expected 2D array"),
+    _predict("no queries", QUERIES[:0], "sample"),
+    _predict("wide queries", np.ones((2, 4)), "X has 4 features", method="codes"),
+    _predict("wide queries", np.ones((2, 4)), "X has 4 features", method="residuals"),
+    BadCall("predict before fit", lambda: CRCClassifier().predict(QUERIES), "not fitted", AttributeError),
+    BadCall("explain nothing", lambda: CRCClassifier().fit(ATOMS, LABELS).explain(QUERIES, top=0), "top"),
+    BadCall("other classes later", lambda: CRCClassifier().partial_fit(ATOMS, LABELS, classes=[5, 6]), "classes"),
+]  # fmt: skip
+
+OTHERS = [
+    BadCall("project nan", lambda: project_simplex([[np.nan, 1.0]]), "points"),
+    BadCall("project nothing", lambda: project_simplex(np.zeros((2, 0))), "points"),
+    BadCall("project on radius 0", lambda: project_simplex([[1.0]], radius=0.0), "radius"),
+    BadCall("project on radius nan", lambda: project_simplex([[1.0]], radius=float("nan")), "radius"),
+    BadCall("project a cube", lambda: project_simplex(np.ones((2, 2, 2))), "points"),
+    BadCall("table that is not there", lambda: load_table("nowhere.csv"), "nowhere.csv", FileNotFoundError),
+    BadCall("more of a class than there is", lambda: per_class_split(LABELS, 9, 0), "9"),
+]  # fmt: skip
+
+BAD_CALLS = [*SOLVE, *FIT, *PREDICT, *OTHERS]

@@ -1,0 +1,183 @@
+"""One problem of the campaign: solved by the package, compared with the reference, and what is wrong with it."""
+
+import time
+import traceback
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ancr import solve
+from ancr.backends.arrays import dense, to_numpy
+from tests.campaign.problems import make_problem
+from tests.campaign.reference import REAL, LeastSquares, RelaxedLeastSquares
+
+# What must be reached, relative to ‖y − centre‖², on problems whose condition is at most the limit. Codes in single
+# precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
+TOLERANCE = {"float64": 1e-8, "float32": 1e-5}
+CONDITION = {"float64": 1e12, "float32": 1e8}
+VIOLATION = {"float64": 1e-12, "float32": 1e-5}
+# Errors below this share of the tolerance are rounding, with which no bound is compared.
+NEGLIGIBLE = 1e-4
+
+
+@dataclass
+class Outcome:
+    """What became of one problem.
+
+    Attributes
+    ----------
+    index : int
+        Its index.
+    families : dict
+        What it was drawn from.
+    counts : dict
+        Number of its queries that were solved, certified, undecided and so on.
+    error, excess : float
+        The largest true error relative to ‖y − centre‖² among queries that had to be certified, and the largest ratio
+        of a true error to the claimed gap among all that are not negligible.
+    refusal : str
+        The message of its ValueError, if it was refused.
+    failures : list of str
+        What is wrong.
+    seconds : float
+        How long it took.
+    """
+
+    index: int
+    families: dict
+    counts: dict = field(default_factory=dict)
+    error: float = 0.0
+    excess: float = 0.0
+    refusal: str = ""
+    failures: list = field(default_factory=list)
+    seconds: float = 0.0
+
+    def count(self, what):
+        """Add one."""
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def fail(self, what):
+        """Note what is wrong."""
+        self.failures.append(what)
+
+
+def judge(seed, index):
+    """Solve a problem and compare it with the reference."""
+    start, problem = time.perf_counter(), make_problem(seed, index)
+    outcome = Outcome(index, problem.families)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            _compare(problem, _solved(problem), outcome)
+    except _Refusal as refusal:
+        outcome.refusal = str(refusal)
+        outcome.count("refused")
+    except ImportError as error:
+        outcome.count(f"skipped: {error.name} is not installed")
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        outcome.fail(f"exception: {type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:{place.lineno})")
+    outcome.seconds = time.perf_counter() - start
+    return outcome
+
+
+class _Refusal(Exception):
+    """A documented ValueError."""
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """What the package says, as NumPy arrays."""
+
+    codes: np.ndarray
+    members: np.ndarray
+    gap: np.ndarray
+    verified: np.ndarray
+    converged: np.ndarray
+
+
+def _solved(problem):
+    arrays = _library(problem.library)
+    try:
+        solution = solve(arrays(problem.atoms), arrays(problem.queries), **problem.settings)
+    except ValueError as error:
+        if not _is_documented(error):
+            raise
+        raise _Refusal(str(error).splitlines()[0]) from error
+    tolerance = TOLERANCE[problem.families["precision"]]
+    members = solution.members if problem.settings["relaxation"] else solution.codes
+    answers = (solution.codes, members, solution.gap, solution.verify(tol=tolerance), solution.converged)
+    return _Solved(*(to_numpy(dense(answer)) for answer in answers))
+
+
+def _is_documented(error):
+    """Whether the package or the validation that it calls has raised it, rather than NumPy in the middle of work."""
+    place = traceback.extract_tb(error.__traceback__)[-1].filename
+    return type(error) is not np.linalg.LinAlgError and ("/ancr/" in place or "/sklearn/utils/" in place)
+
+
+def _library(name):
+    if name == "torch":
+        import torch
+
+        return lambda rows: torch.asarray(np.ascontiguousarray(rows))
+    if name == "array_api_strict":
+        import array_api_strict
+
+        return array_api_strict.asarray
+    return lambda rows: rows
+
+
+def _compare(problem, solved, outcome):
+    relaxed = problem.settings["relaxation"] is not None
+    reference = (RelaxedLeastSquares if relaxed else LeastSquares)(problem.atoms, problem.settings)
+    for row, query in enumerate(problem.queries):
+        outcome.count("queries")
+        if not np.isfinite(solved.codes[row]).all():
+            outcome.count("not finite")
+            if solved.converged[row] or solved.verified[row]:
+                outcome.fail(f"nan: query {row} is converged or certified")
+            continue
+        _compare_query(problem, reference, query, solved, row, outcome)
+
+
+def _compare_query(problem, reference, query, solved, row, outcome):
+    precision, exact = problem.families["precision"], problem.settings["solver"] != "admm"
+    tolerance, verified = TOLERANCE[precision], bool(solved.verified[row])
+    answer, size = reference.solve(query, solved.members[row].astype(REAL)), reference.size(query)
+    reached, violation = _reached(problem, reference, query, solved, row)
+    error = reached - answer.value
+    outcome.count("certified" if verified else "converged, not certified" if solved.converged[row] else "neither")
+    if not np.isfinite(answer.value) or not answer.gap <= NEGLIGIBLE * tolerance * size:
+        outcome.count("undecided")
+    # The reference lies in the set, so an error above the claimed gap proves the claim wrong, however good it is.
+    claimed = REAL(solved.gap[row]) * size
+    if error > NEGLIGIBLE * tolerance * size and size > 0:
+        ratio = float(min(error / claimed, REAL(1e300))) if claimed > 0 else 1e300
+        outcome.excess = max(outcome.excess, ratio)
+        if verified and ratio > 1.0:
+            outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {solved.gap[row]:.1e}")
+    if verified and violation > VIOLATION[precision]:
+        outcome.fail(f"set: query {row} is certified, but violates a constraint by {float(violation):.1e}")
+    if exact and answer.condition <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * size:
+        outcome.count("required")
+        outcome.error = max(outcome.error, float(error / size))
+        known = f"query {row}, condition {answer.condition:.0e}, error {_of(error, size)}, gap {solved.gap[row]:.1e}"
+        if error > tolerance * size:
+            outcome.fail(f"inexact: {known}")
+        elif not verified:
+            outcome.fail(f"not certified: {known}")
+
+
+def _reached(problem, reference, query, solved, row):
+    """The objective at the package's code, moved into its set, and how far outside it was."""
+    code, member = solved.codes[row].astype(REAL), solved.members[row].astype(REAL)
+    inside, violation = reference.repaired(member)
+    if problem.settings["relaxation"] is not None:
+        return reference.pair_objective(query, code, inside), violation
+    return reference.objective(reference.target(query), inside), violation
+
+
+def _of(error, size):
+    return f"{float(error / size):.1e}"
