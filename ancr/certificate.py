@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, row_sums, to_numpy
+from ancr.backends.arrays import Array, in_double, row_dots, row_squares, row_sums, to_numpy
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -34,40 +35,65 @@ class Certificate:
         """The problem in its standard form, in double precision."""
         return self._given.standard_form.problem
 
-    def __call__(self, queries: Array, codes: Any, members: Any = None) -> Array:
-        """Bound on f(c) − f* for each query, relative to the larger of ‖y − centre‖² and f(c).
-
-        With a relaxation, ``members`` are the points of the set that belong to the codes.
-        """
+    def __call__(self, queries: Array, codes: Any) -> Array:
+        """Bound on f(c) − f* for each query, relative to the larger of ‖y − centre‖² and f(c)."""
         form, xp = self._given.standard_form, self.problem.dictionary.xp
         queries, codes = in_double(queries), in_double(codes)
-        look = Look(self, form.queries(queries), codes)
-        # The objective is a sum of squares: where it is zero, nothing is left to prove.
+        look = Look(self, *self._at_length_one(form.queries(queries), codes))
+        codes = look.codes
+        # The objective is a sum of squares and bounds the gap itself.
         value = self.problem.quadratic.excess(self.problem.dictionary, look.queries, codes)
         if self.problem.relaxation is not None:
-            members = in_double(members)
-            value = value + self.problem.relaxation / 2.0 * row_squares(codes - dense(members))
+            members = self.problem.constraint.project(codes)
+            value = value + self.problem.relaxation / 2.0 * row_squares(codes - members)
             bound = self.problem.constraint.relaxed_bound(look, members)
         elif self.problem.has_l1_term:
             bound = _l1_bound(look)
         else:
             bound = self.problem.constraint.bound(look)
         scale = xp.maximum(form.size(look.queries), value)
+        bound = xp.minimum(bound, (xp.sqrt(value) + look.rounding) ** 2)
         # A zero query over zero atoms has scale zero; its gap is zero.
-        return xp.clip(xp.minimum(bound, value), 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+        return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+
+    def _at_length_one(self, queries: Array, codes: Any) -> tuple[Array, Any]:
+        """Queries and codes divided by a power of two, where squares of a query would overflow or vanish.
+
+        On a cone the code is proportional to the query, and the relative gap stays the same.
+        """
+        problem, xp = self.problem, self.problem.dictionary.xp
+        if problem.constraint.sums_to_one or problem.has_l1_term or problem.relaxation is not None:
+            return queries, codes
+        largest = xp.max(xp.abs(queries), axis=1)
+        if bool(xp.all(((largest > 1e-60) & (largest < 1e60)) | (largest == 0.0))):
+            return queries, codes
+        share = 2.0 ** -xp.round(xp.log2(xp.where(largest > 0.0, largest, 1.0)))[:, None]
+        return queries * share, codes.multiply(share).tocsr() if issparse(codes) else codes * share
 
     @cached_property
     def curvature(self) -> float:
-        """A lower bound on the positive eigenvalues of H or, if the set asks for Σc = 1, of H restricted to Σc = 0."""
-        if self.problem.quadratic.ridge:
-            return self.problem.quadratic.ridge
-        matrix = to_numpy(self.problem.quadratic.matrix(self.problem.dictionary))
-        if self.problem.constraint.sums_to_one:
-            matrix = matrix - matrix.mean(axis=0)
-            matrix = matrix - matrix.mean(axis=1, keepdims=True)
-        values = eigvalsh(matrix)
-        positive = values[values > len(values) * _EPS * max(values[-1], 0.0)]
-        return float(positive[0]) if len(positive) else 1.0
+        """A lower bound on the positive eigenvalues of H or, if the set asks for Σc = 1, of H restricted to Σc = 0.
+
+        Singular values of X below the rounding of the largest count as zero, and a ridge below their squares is none.
+        """
+        problem = self.problem
+        ridge, dictionary, on_plane = problem.quadratic.ridge, problem.dictionary, problem.constraint.sums_to_one
+        if not self.ridge_is_lost:
+            return ridge
+        if problem.quadratic.blocks:
+            matrix = to_numpy(problem.quadratic.matrix(dictionary))
+            values, rounding = eigvalsh(_about_mean(_about_mean(matrix).T) if on_plane else matrix), _EPS
+        else:
+            # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
+            values = (dictionary.centred if on_plane else dictionary).singular_values ** 2 * problem.quadratic.gram
+            rounding = 16.0 * _EPS**2 * dictionary.n_features
+        positive = values[values > len(values) * rounding * max(values.max(), 0.0)]
+        return float(positive.min()) if len(positive) else 1.0
+
+    @cached_property
+    def ridge_is_lost(self) -> bool:
+        """Whether the ridge is below the rounding of H, so that it cannot make H definite."""
+        return self.problem.quadratic.ridge <= _EPS * float(self.problem.dictionary.xp.max(self.problem.lengths)) ** 2
 
     @cached_property
     def interior_direction(self) -> tuple[Array | None, float]:
@@ -174,10 +200,20 @@ class Look:
         """What rounding can do to pᵀc."""
         return self.rounding * self.span
 
+    @property
+    def lost_price(self) -> Array | float:
+        """2λ‖c‖² where the ridge is lost in rounding: the price of c, and as much for what is lost with it."""
+        lost = self.certificate.ridge_is_lost and self.quadratic.ridge
+        return 2.0 * self.quadratic.ridge * row_squares(self.codes) if lost else 0.0
+
     def row(self, row: int) -> Look:
         """The same for one query."""
         one = slice(row, row + 1)
         return Look(self.certificate, self.queries[one, :], self.codes[one, :])
+
+
+def _about_mean(columns: np.ndarray) -> np.ndarray:
+    return columns - columns.mean(axis=0)
 
 
 def _l1_bound(look: Look) -> Array:

@@ -240,6 +240,11 @@ class Dictionary:
         return np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64)
 
     @cached_property
+    def singular_values(self):
+        """Singular values of X as a NumPy array, as accurate as the atoms are."""
+        return to_numpy(self.xp.linalg.svdvals(in_double(self.atoms)))
+
+    @cached_property
     def longest(self):
         """The largest ℓ2 norm of an atom."""
         return float(self.xp.max(self.squares)) ** 0.5
@@ -248,6 +253,11 @@ class Dictionary:
     def largest_entry(self):
         """The largest absolute value in the atoms."""
         return max(float(self.xp.max(self.atoms)), -float(self.xp.min(self.atoms)))
+
+    @property
+    def largest_square(self):
+        """The largest squared norm that an atom can have, from its largest entry; zero where it is lost."""
+        return self.largest_entry * self.largest_entry * self.n_features
 
     def scaled(self, factor):
         """The same dictionary in other units."""

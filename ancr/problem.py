@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import frexp, isinf, sqrt
+from math import frexp, sqrt
 from typing import Any
 
 from ancr.backends.arrays import Array, row_squares
@@ -49,10 +49,11 @@ class Problem:
     ) -> Problem:
         """Make a problem from the axes, given by name or as objects, and their parameters.
 
-        An infinite relaxation is the hard constraint itself.
+        A relaxation so large that no code leaves the set is the hard constraint itself.
         """
         weights = weights_of(quadratic, float(alpha), float(beta), dictionary.n_classes)
-        relaxation = None if relaxation is None or isinf(relaxation) else relaxation
+        if relaxation is not None and relaxation >= _HARD * max(weights.ridge, dictionary.largest_square):
+            relaxation = None
         return cls(dictionary, weights, named_set(constraint), relaxation)
 
     @property
@@ -126,10 +127,10 @@ class StandardForm:
             ridge, absolute = _times_square(quadratic.ridge, factor), _times_square(quadratic.absolute, factor)
             quadratic = replace(quadratic, ridge=ridge, absolute=absolute)
             problem = replace(problem, quadratic=quadratic)
-        if problem.relaxation is not None:
-            hard = _HARD * max(dictionary.longest**2, quadratic.ridge)
-            problem = replace(problem, relaxation=min(_times_square(problem.relaxation, factor), hard))
-        least = (_LEAST_LENGTH * dictionary.longest) ** 2
+            if problem.relaxation is not None:
+                problem = replace(problem, relaxation=_times_square(problem.relaxation, factor))
+        # On a cone a code shrinks with its query, and nothing is lost.
+        least = (_LEAST_LENGTH * dictionary.longest) ** 2 if problem.constraint.sums_to_one else 0.0
         if not problem.has_origin and dictionary.has_coordinates:
             dictionary = dictionary.centred
         if dictionary is not problem.dictionary:

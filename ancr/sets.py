@@ -159,7 +159,7 @@ class Set(AxisObject, ABC):
         bounds the optimum from below. The objective less that is ‖v − g(c − z)‖²/g + 2(max vᵀs − vᵀz).
         """
         price = look.problem.relaxation / 2.0
-        uneven = _length(look.pull - price * (look.codes - dense(members))) + _length(look.slack)
+        uneven = _length(look.pull - price * (look.codes - members)) + _length(look.slack)
         level = row_dots(members, look.pull) - row_dots(members, look.slack)
         return uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level)
 
@@ -174,7 +174,7 @@ def _by_strong_convexity(look, pull):
     hard = xp.abs(pull) + look.slack
     step = hard / ridge
     step = xp.where(pull + look.slack < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
-    return xp.sum(2.0 * hard * step - ridge * step**2, axis=1)
+    return xp.sum((2.0 * hard - ridge * step) * step, axis=1)  # in this order nothing overflows
 
 
 class Free(Set):
@@ -192,7 +192,7 @@ class Free(Set):
 
     def bound(self, look):
         """‖p‖²/σ."""
-        return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature
+        return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
 
 
 class Affine(Set):
@@ -211,7 +211,7 @@ class Affine(Set):
     def bound(self, look):
         """‖p − mean p‖²/σ."""
         pull = look.pull - namespace(look.pull).mean(look.pull, axis=1, keepdims=True)
-        return (_length(pull) + _length(look.slack)) ** 2 / look.certificate.curvature
+        return (_length(pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
 
 
 class NonNegative(Set):
@@ -232,8 +232,10 @@ class NonNegative(Set):
         Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j).
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
+        if look.certificate.ridge_is_lost:
+            lifted = self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
         if not look.quadratic.ridge:
-            return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
+            return lifted
         return namespace(lifted).minimum(lifted, _by_strong_convexity(look, look.pull))
 
     def _lifted(self, look, image, square):
@@ -270,17 +272,18 @@ class NonNegative(Set):
 
         Without one, v − εHe ≤ 0 takes the place of v₋ and ε²·eᵀHe that of the last term, with He > 0.
         """
-        ridge = look.quadratic.ridge
-        if ridge:
-            paid = _length(namespace(look.pull).clip(look.raised_pull, 0.0, None)) ** 2 / ridge
-            return self._near(look, namespace(look.pull).clip(look.pull, None, 0.0), members) + paid
+        xp, ridge = namespace(look.pull), look.quadratic.ridge
 
         def lifted(row, image, square):
-            one = look.row(row)
-            return self._lifted_near(one, members[[row], :], image, square)
+            return self._lifted_near(look.row(row), members[row : row + 1, :], image, square)
 
         bounds = self._lifted_near(look, members, *look.certificate.interior_direction)
-        return self._by_own_directions(look, bounds, lifted)
+        if look.certificate.ridge_is_lost:
+            bounds = self._by_own_directions(look, bounds, lifted)
+        if not ridge:
+            return bounds
+        paid = _length(xp.clip(look.raised_pull, 0.0, None)) ** 2 / ridge
+        return xp.minimum(bounds, self._near(look, xp.clip(look.pull, None, 0.0), members) + paid)
 
     def _lifted_near(self, look, members, image, square):
         if image is None:
@@ -290,7 +293,7 @@ class NonNegative(Set):
 
     def _near(self, look, below, members):
         price = look.problem.relaxation / 2.0
-        uneven = _length(below - price * (look.codes - dense(members))) + _length(look.slack)
+        uneven = _length(below - price * (look.codes - members)) + _length(look.slack)
         return uneven**2 / price - 2.0 * (row_dots(members, below) - row_dots(members, look.slack))
 
 

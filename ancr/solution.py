@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ancr.backends.arrays import Array, concat, in_double, map_rows, take_rows
+from ancr.backends.arrays import Array, concat, in_double, map_rows, row_sums, take_rows
 from ancr.certificate import Certificate
 from ancr.problem import Problem
 from ancr.tolerances import Tolerances
@@ -56,6 +56,11 @@ class Solution:
         return self.sorted_codes
 
     @property
+    def members(self) -> Any:
+        """The nearest points of the set, columns in the order given."""
+        return self.problem.dictionary.in_given_order(self.sorted_members)
+
+    @property
     def proof(self) -> Solution:
         """The solution whose gap and violation certify this one: itself, without a relaxation."""
         return self
@@ -89,12 +94,14 @@ class Solution:
     def verify(self, tol: float | None = None, feasibility: float | None = None) -> Array:
         """Which queries are certified: inside their set to ``feasibility`` and with a gap of at most ``tol``.
 
+        Feasibility is relative to Σ|c| where that exceeds one.
         By default 1e-12 and 1e-8, in float32 1e-5 and 1e-6.
         """
         default = Tolerances.of(self.problem.dictionary)
         tol = default.gap if tol is None else tol
         feasibility = default.feasibility if feasibility is None else feasibility
-        return (self.violation <= feasibility) & (self.gap <= tol)
+        size = self.problem.dictionary.xp.clip(row_sums(abs(in_double(self.sorted_members))), 1.0, None)
+        return (self.violation <= feasibility * size) & (self.gap <= tol)
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""

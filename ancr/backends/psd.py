@@ -79,10 +79,10 @@ def _well_conditioned(matrix: Matrix, ridge: float) -> bool:
 def _through_eigenvalues(matrix: Matrix, ridge: float) -> Callable[[Matrix], Matrix]:
     xp = namespace(matrix)
     values, vectors = xp.linalg.eigh(matrix)
-    if ridge:
+    least = xp.clip(values[-1], 0.0, None) * (matrix.shape[0] * float(xp.finfo(matrix.dtype).eps))
+    if ridge > 1e-8 * float(least):
         inverse = 1.0 / xp.clip(values, float(ridge), None)
-    else:
-        least = xp.clip(values[-1], 0.0, None) * (matrix.shape[0] * float(xp.finfo(matrix.dtype).eps))
+    else:  # no ridge, or one that is lost in the rounding of the matrix
         kept = values > least
         inverse = xp.where(kept, 1.0 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
 

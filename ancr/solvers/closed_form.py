@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr.backends.arrays import Array, add_to_diagonal, in_double, is_foreign, namespace
+from ancr.backends.arrays import Array, add_to_diagonal, in_double, is_foreign, namespace, row_sums
 from ancr.backends.psd import psd_solver
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -48,6 +48,7 @@ class ClosedForm(Solver):
         self._work = replace(self.problem, fixed_origin=True).standard_form.problem
         dictionary, quadratic = self._work.dictionary, self._work.quadratic
         atoms, xp = dictionary.atoms, dictionary.xp
+        self._restore_sum = False
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (affine or quadratic.gram):
@@ -59,15 +60,20 @@ class ClosedForm(Solver):
             self._operator = xp.concat([ridge_operator(atoms[block, :], alone) for block in blocks], axis=1)
         elif affine:
             aim = quadratic.target / quadratic.gram
-            mean = xp.astype(dictionary.mean, atoms.dtype)
-            self._centre, self._offset = mean / aim, self._offset + 1.0 / atoms.shape[0]
-            operator = ridge_operator(atoms - mean, quadratic, dictionary.spread if narrow else None)
+            self._centre = xp.astype(dictionary.mean, atoms.dtype) / aim
+            centred = in_double(atoms) - dictionary.mean
+            operator = ridge_operator(centred, quadratic, dictionary.spread if narrow else _gram_and_ones(centred))
             # Rounding errors along 1 are divided by λ; they must not change the code's sum.
-            self._operator = operator - xp.mean(operator, axis=1, keepdims=True)
+            operator = operator - xp.mean(operator, axis=1, keepdims=True)
+            # The centre that queries are measured from is rounded; the offset makes up for it.
+            rounded = in_double(self._centre) - dictionary.mean / aim
+            self._offset = xp.astype(1.0 / atoms.shape[0] + rounded @ operator, atoms.dtype)
+            self._operator = _row_major(operator, atoms.dtype)
         else:
             # The dictionary holds this product, and extends it when it grows.
             held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
             self._operator = ridge_operator(atoms, quadratic, held)
+        self._largest = float(xp.max(xp.abs(self._operator)))
 
     def _prepare_dense(self, affine: bool) -> None:
         """Operator and offset from the whole n × n matrix H.
@@ -88,6 +94,8 @@ class ClosedForm(Solver):
             offset = solve(even - xp.mean(even))
             self._offset = xp.astype(1.0 / n + offset - xp.mean(offset), dictionary.dtype)
             operator = _centred(solve(_centred(right)))
+            # Class terms depend on the origin, so that there is no centre, and an offset costs digits of the sum.
+            self._restore_sum = True
         else:
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = _row_major(operator.T, dictionary.dtype)
@@ -96,10 +104,20 @@ class ClosedForm(Solver):
         """Code a block of queries."""
         codes = (self._work.dictionary.moved(queries) - self._centre) @ self._operator
         codes += self._offset
+        if self._restore_sum:
+            codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         xp = self.problem.dictionary.xp
         once = xp.ones_like(queries[:, 0], dtype=xp.int64)
-        solution = Solution(codes, once, once > 0, self.problem, queries)
+        solution = Solution(codes, once, self._finite(queries, codes), self.problem, queries)
         return solution.with_history() if history else solution
+
+    def _finite(self, queries: Array, codes: Array) -> Array:
+        """Whether no code has overflowed; looked at only where one could."""
+        xp = self.problem.dictionary.xp
+        largest = float(xp.max(xp.abs(queries))) * self._work.dictionary.units * self._largest * queries.shape[1]
+        if largest < 0.01 * float(xp.finfo(codes.dtype).max):
+            return xp.ones_like(queries[:, 0], dtype=xp.bool)
+        return xp.all(xp.isfinite(codes), axis=1)
 
 
 def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None) -> Array:
@@ -118,6 +136,12 @@ def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None
     solve = psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
     return _row_major((quadratic.target / quadratic.gram) * operator, atoms.dtype)
+
+
+def _gram_and_ones(centred: Array) -> Array:
+    """The Gram matrix of centred atoms plus a multiple of 11ᵀ, which makes it definite and changes no code."""
+    gram = centred @ centred.T
+    return gram + (float(namespace(gram).linalg.trace(gram)) / gram.shape[0] or 1.0) / gram.shape[0]
 
 
 def _row_major(matrix: Array, dtype: Any) -> Array:

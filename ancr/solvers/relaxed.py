@@ -184,7 +184,8 @@ class RelaxedSolution(Solution):
     @cached_property
     def gap(self) -> np.ndarray:
         """Upper bound on the relaxed objective minus its minimum, relative to the larger of ‖y‖² and itself."""
-        return self._in_blocks(Certificate(self.problem))
+        certificate = Certificate(self.problem)
+        return self._in_blocks(lambda queries, codes, members: certificate(queries, codes))
 
     @property
     def violation(self) -> np.ndarray:
@@ -195,11 +196,6 @@ class RelaxedSolution(Solution):
     def sorted_members(self) -> sparse.csr_array:
         """The point z of the set nearest to each code."""
         return self.inner.sorted_codes
-
-    @property
-    def members(self) -> sparse.csr_array:
-        """The same, columns in the order given."""
-        return self.problem.dictionary.in_given_order(self.sorted_members)
 
     @classmethod
     def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:

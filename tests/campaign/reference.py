@@ -49,6 +49,7 @@ class LeastSquares:
     """
 
     def __init__(self, atoms, settings):
+        self.digits = 10 if atoms.dtype == np.float32 else 1
         atoms, self.labels = atoms.astype(REAL), settings.get("labels", np.zeros(len(atoms), int))
         self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
         self.set = SETS[settings["constraint"]]
@@ -124,7 +125,11 @@ class LeastSquares:
         reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0
-        return condition_number(self.columns[:, support], self.set.sums_to_one, max(reach, total * size), size)
+        plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
+        number = condition_number(self.columns[:, support], plane, max(reach, total * size), size, self.digits)
+        if self.absolute:  # pulls that cancel to half the ℓ1 weight
+            number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
+        return number
 
 
 class RelaxedLeastSquares(LeastSquares):
@@ -178,7 +183,10 @@ class RelaxedLeastSquares(LeastSquares):
         # In rounding c and z differ, at this price.
         rounding = np.sqrt(self.half + REAL(self.weights.ridge)) * np.sum(np.abs(code) + member)
         spread = condition_number(self.columns[:, :0], False, rounding, np.sqrt(self.size(query)))
-        return Reference(value, gap, max(spread, self._condition(target, member, support)))
+        # c moves by a rounding of z times this.
+        amplified = max(1, np.max(np.sum(self.atoms**2, axis=1)) / (self.half + REAL(self.weights.ridge)))
+        number = float(min(max(spread, self._condition(target, member, support)) * amplified, REAL(1e300)))
+        return Reference(value, gap, number)
 
     def _constant(self, query, target):
         """f(c, z) less ‖t − Az‖²: the same for all z, taken at z = 0, where c is the ridge code for μ."""
@@ -347,10 +355,11 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
     return min(bounds) + rounding
 
 
-def condition_number(columns, sums_to_one, reach, size):
-    """The larger of κ(AᵀA) on the support and (reach/‖t‖)², how much longer than the sum its terms are, squared.
+def condition_number(columns, sums_to_one, reach, size, digits=1):
+    """The larger of κ(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
 
-    At 1e12 the first leaves a code four digits, and the second leaves a residual ten.
+    At 1e12 the first leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the
+    first counts a hundred times.
     """
     if size == 0:
         return np.inf
@@ -361,4 +370,4 @@ def condition_number(columns, sums_to_one, reach, size):
     if columns.shape[1] and largest > 0:
         values = np.linalg.svd((columns / largest).astype(float), compute_uv=False)
         kappa = values[0] / values[-1] if values[-1] > 0 and columns.shape[1] <= columns.shape[0] else np.inf
-    return float(min(max(kappa, reach / size) ** 2, REAL(1e300)))
+    return float(min(max(digits * kappa, 1000 * reach / size) ** 2, REAL(1e300)))

@@ -304,6 +304,8 @@ class Run:
         """
         if not (self._squares < _LARGEST_SQUARE).all():
             raise ValueError("queries must be at most 1e150 times as long as the atoms; rescale them")
+        if self.problem.fixed_origin:
+            raise ValueError("queries must be at most 1e8 times as long as the atoms with a relaxation; rescale them")
         if self.program.sums_to_one:
             nearer = np.minimum(_FAR * self.program.longest / np.sqrt(np.maximum(self._squares, 1e-300)), 1.0)
             self.queries = self.queries * nearer[:, None].astype(self.queries.dtype)
