@@ -233,9 +233,7 @@ class NonNegative(Set):
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
-            lifted = self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
-        if not look.quadratic.ridge:
-            return lifted
+            return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
         return namespace(lifted).minimum(lifted, _by_strong_convexity(look, look.pull))
 
     def _lifted(self, look, image, square):
@@ -279,9 +277,7 @@ class NonNegative(Set):
 
         bounds = self._lifted_near(look, members, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
-            bounds = self._by_own_directions(look, bounds, lifted)
-        if not ridge:
-            return bounds
+            return self._by_own_directions(look, bounds, lifted)
         paid = _length(xp.clip(look.raised_pull, 0.0, None)) ** 2 / ridge
         return xp.minimum(bounds, self._near(look, xp.clip(look.pull, None, 0.0), members) + paid)
 
@@ -314,7 +310,7 @@ class Simplex(Set):
     def bound(self, look):
         """2(max p − pᵀc) or, with a ridge, the bound of the orthant on pulls relative to pᵀc, if that is less."""
         corner = super().bound(look)
-        if not look.quadratic.ridge:
+        if look.certificate.ridge_is_lost:
             return corner
         level = row_dots(look.codes, look.pull)
         return namespace(corner).minimum(corner, _by_strong_convexity(look, look.pull - level[:, None]))

@@ -4,7 +4,7 @@
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -119,6 +119,12 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self._longest = max(description.longest for description in found)
         self._starts = np.cumsum([0, *(description.n_rows for description in found)])
         self.n_atoms_ = int(self._starts[-1])
+        self._origin = None
+        if not (self.estimator.normalize or self._problem.has_origin):
+            # Nothing fixes an origin, so atoms and queries are measured from their mean, as a classifier does.
+            self._origin = sum(description.total for description in found) / self.n_atoms_
+            self.shards_ = [replace(shard, origin=self._origin) for shard in self.shards_]
+            self._longest += float(np.linalg.norm(self._origin))
         return self
 
     def _check_settings(self):
@@ -164,6 +170,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have the {self.n_features_in_} features of the shards, got {X.shape[1]}")
         X = unit_rows(X) if self.estimator.normalize else X
+        X = X if self._origin is None else X - self._origin
         done = []
         for start in range(0, len(X), BLOCK_QUERIES):
             done += self._optimise_block(X[start : start + BLOCK_QUERIES])

@@ -39,11 +39,14 @@ class Shard:
         ``.npy`` file of labels or the labels themselves; for parquet, the name of their column.
     normalize : bool
         Scale rows to unit ℓ2 norm as they are read.
+    origin : ndarray or None
+        A point that is subtracted from rows as they are read.
     """
 
     path: str
     labels: object
     normalize: bool = True
+    origin: np.ndarray | None = None
 
     def chunks(self):
         """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""
@@ -54,7 +57,8 @@ class Shard:
             rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
             if not np.isfinite(rows).all():
                 raise ValueError(f"{self.path} contains NaN or infinity, in rows {start} to {start + len(rows)}")
-            yield start, unit_rows(rows) if self.normalize else rows
+            rows = unit_rows(rows) if self.normalize else rows
+            yield start, rows if self.origin is None else rows - self.origin.astype(rows.dtype)
             start += len(rows)
 
     def read_labels(self):
@@ -70,8 +74,9 @@ class Shard:
     def describe(self):
         """Read everything once and return shape, classes and the longest atom; errors name the file."""
         labels = self.read_labels()
-        n_rows, longest, n_features = 0, 0.0, 0
+        n_rows, longest, n_features, total = 0, 0.0, 0, np.zeros(1)
         for start, rows in self.chunks():
+            total = total + rows.sum(axis=0, dtype=float)
             lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
             n_rows, longest = start + len(rows), max(longest, float(lengths.max(initial=0.0)))
             n_features = rows.shape[1]
@@ -79,7 +84,7 @@ class Shard:
             raise ValueError(f"{self.path} holds no rows")
         if labels.shape != (n_rows,):
             raise ValueError(f"labels of {self.path} must be one per row, {n_rows} in all, got {labels.shape}")
-        return Description(n_rows, n_features, longest, np.unique(labels))
+        return Description(n_rows, n_features, longest, np.unique(labels), total)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Description:
     n_features: int
     longest: float
     classes: np.ndarray
+    total: np.ndarray
 
 
 def _suffix(path):

@@ -148,7 +148,7 @@ class LeaveOneOut:
             if known is not None:
                 run.begin_with(known[rows])
             run.to_the_end()
-            self._unmet.append(int(np.count_nonzero(~run.finished())))
+            self._unmet.append(int(np.count_nonzero(~(run.finished() | run.in_doubt()))))
             z = run.codes()
             return (z if problem.relaxation is None else _without_own(run, z)), z
 

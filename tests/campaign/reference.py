@@ -49,7 +49,7 @@ class LeastSquares:
     """
 
     def __init__(self, atoms, settings):
-        self.digits = 10 if atoms.dtype == np.float32 else 1
+        self.digits = 30 if atoms.dtype == np.float32 else 1
         atoms, self.labels = atoms.astype(REAL), settings.get("labels", np.zeros(len(atoms), int))
         self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
         self.set = SETS[settings["constraint"]]
@@ -119,9 +119,28 @@ class LeastSquares:
         code = code[: len(start)] - code[len(start) :]
         return Reference(self.objective(target, code), gap, self._condition(target, code, support % len(start)))
 
+    def _has_no_interior(self, target, code):
+        """Whether atoms that pull at all surround the origin, so that in rounding no bound proves an orthant's optimum.
+
+        Non-negative weights then reach a whole subspace, and pulls that are zero cannot be told from positive ones.
+        """
+        if self.set.sums_to_one or not self.set.nonnegative or self.weights.ridge or self.absolute:
+            return False
+        residual = target - self.columns @ code
+        size = np.sqrt(np.sum(target**2))
+        if np.sqrt(np.sum(residual**2)) <= REAL(1e-6) * size:
+            return False  # the objective itself is the proof
+        pulls = self.columns.T @ residual
+        tight = self.columns[:, (pulls > -1e-6 * self.lengths * size) & (self.lengths > 0)]
+        tight = (tight / np.sqrt(np.sum(tight**2, axis=0))).astype(float)
+        weights = np.linalg.lstsq(tight.T @ tight, np.ones(tight.shape[1]), rcond=1e-12)[0]
+        return bool(np.min(tight.T @ (tight @ weights), initial=1.0) < 0.5)
+
     def _condition(self, target, code, support):
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
+        if self._has_no_interior(target, code):
+            return np.inf
         reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0

@@ -324,6 +324,10 @@ class Run:
         """Which queries reached the optimum."""
         return self.found[:, 1] == self._kernels.FINISHED
 
+    def in_doubt(self) -> np.ndarray:
+        """Which queries have reached what rounding allows, without the solver being able to tell whether it is enough."""
+        return self.found[:, 1] == self._kernels.DOUBTFUL
+
     def begin_with(self, codes: sparse.csr_array) -> None:
         """Start each query from the support of its row in ``codes``; only if H is kept."""
         self.found[:, 0] = np.diff(codes.indptr)

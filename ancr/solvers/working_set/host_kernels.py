@@ -23,7 +23,7 @@ _BORROWING = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 _ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORROWING}
 
-FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL = 0, 1, 2, 3
+FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL, STALLED = range(5)
 # Positions in ``Program.numbers``.
 GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS = range(5)
 # Atoms per run; the hardest pull of each run is kept.
@@ -680,7 +680,7 @@ def solve_with_matrix(
                 status = done if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
                 allowed, _ = _allowance(program, largest, work, size, squares[q], _MANY)
-                status = done if excess <= allowed else DOUBTFUL
+                status = done if excess <= allowed else STALLED
             else:
                 reached = size
                 size, limit, value, most, moved = _improve(
@@ -778,7 +778,7 @@ def advance_without_matrix(
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
                     allowed, _ = _allowance(program, _largest_size(b), work, size, squares[q], _MANY)
-                    status = done if excess <= allowed else DOUBTFUL
+                    status = done if excess <= allowed else STALLED
         if status == NEEDS_CAPACITY:
             rounds = -1  # to be restarted, with more capacity
         found[q, 0], found[q, 1], found[q, 2] = max(size, 0), status, rounds + 1
