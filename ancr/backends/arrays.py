@@ -3,26 +3,17 @@
 NumPy arrays are processed here, by BLAS and the numba kernels of `ancr.backends.kernels`; arrays of all other libraries
 by `ancr.backends.array_api`. Higher layers use these functions and the namespace ``xp`` of the array API standard.
 
-The rows of NumPy arrays are processed in blocks, one thread per block, with BLAS single-threaded inside. A block goes
-from matrix product to decision in one thread, so that its arrays stay in that core's cache and no thread waits for
-another. (Numba's own threading layers abort when two Python threads enter them at once, and OpenBLAS's threads keep
-spinning after a product, taking the cores from the work that follows.)
+The rows of NumPy arrays are processed in blocks, one thread per block; see `ancr.backends.threads`.
 """
 
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from scipy import sparse
 from sklearn import get_config
-from threadpoolctl import ThreadpoolController
 
 from ancr.backends import array_api
+from ancr.backends.threads import share_out, thread_count
 
 # An array of any library that follows the array API standard.
 Array = Any
@@ -187,64 +178,6 @@ def row_squares(rows):
     return row_dots(rows, rows)
 
 
-@cache
-def _controller():
-    return ThreadpoolController()
-
-
-class _SingleThreadedBLAS:
-    """Limit BLAS to one thread while any caller is inside.
-
-    The limit belongs to the whole process. Callers from several threads are counted: the first sets it, the last
-    lifts it, and a caller inside another's limit sees that it may use one thread.
-    """
-
-    def __init__(self):
-        self._lock = Lock()
-        self._inside = 0
-
-    @contextmanager
-    def __call__(self):
-        with self._lock:
-            if self._inside == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._limit.restore_original_limits()
-
-
-_single_threaded_blas = _SingleThreadedBLAS()
-
-
-def thread_count():
-    """Threads this process may use: the current BLAS limit, or the cores where no BLAS pool is known.
-
-    Following BLAS means following ``threadpool_limits``, ``OMP_NUM_THREADS`` and joblib's workers, which set it
-    to keep nested parallelism from oversubscribing the cores.
-    """
-    limits = [pool.num_threads for pool in _controller().lib_controllers if pool.user_api == "blas"]
-    return max(1, min([cpu_count(), *limits]))
-
-
-@contextmanager
-def blas_threads_for(flops):
-    """Keep BLAS on one thread for work too small to gain from more.
-
-    OpenBLAS's threads spin for some 25 ms after a product before they sleep; after a fit of 10 ms they would
-    take a core from the first queries.
-    """
-    if flops > 1e9:
-        yield
-    else:
-        with _single_threaded_blas():
-            yield
-
-
 def read_only(array):
     """A read-only view, for a kernel that does not write to it.
 
@@ -287,36 +220,7 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
     if foreign:
         return [work(block) for block in blocks]
-    with _single_threaded_blas():
-        return _share_out(work, blocks, n_threads)
-
-
-def _share_out(work, blocks, n_threads):
-    """``[work(block) …]``; the calling thread does its share, since it is idle and its memory is warm."""
-    results, waiting = [None] * len(blocks), deque(enumerate(blocks))
-
-    def take_turns():
-        while True:
-            try:
-                place, block = waiting.popleft()
-            except IndexError:
-                return
-            try:
-                results[place] = work(block)
-            except BaseException:  # an error or Ctrl-C: blocks that have not started are dropped
-                waiting.clear()
-                raise
-
-    helpers = min(n_threads, len(blocks)) - 1
-    if not helpers:
-        take_turns()
-        return results
-    with ThreadPoolExecutor(helpers) as pool:
-        turns = [pool.submit(take_turns) for _ in range(helpers)]
-        take_turns()
-        for turn in turns:
-            turn.result()
-    return results
+    return share_out(work, blocks, n_threads)
 
 
 def unit_rows(rows, copy=True):
