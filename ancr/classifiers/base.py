@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from ancr.backends.arrays import (
+    blas_threads_for,
     check_rows,
     check_same_kind,
     concat,
@@ -22,7 +23,6 @@ from ancr.backends.arrays import (
     to_numpy,
     unit_rows,
 )
-from ancr.backends.threads import blas_threads_for
 from ancr.classifiers.explanation import explain_block
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem

@@ -23,8 +23,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr.backends.arrays import map_rows
-from ancr.backends.threads import blas_threads_for
+from ancr.backends.arrays import blas_threads_for, map_rows
 from ancr.backends.psd import psd_inverse
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
