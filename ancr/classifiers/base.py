@@ -24,6 +24,7 @@ from ancr.backends.arrays import (
     unit_rows,
 )
 from ancr.classifiers.explanation import explain_block
+from ancr.columns import warn_of_dominant_column
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import RULES, Rule, class_residuals, named_rule
@@ -65,6 +66,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Warns
+        -----
+        UserWarning
+            If one column is so much larger than the others that it decides nearly alone.
         """
         self._validate_params()
         if is_foreign(X):
@@ -73,7 +79,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             check_classification_targets(y)
-        return self._learn(Dictionary.build(X, y, normalize=self.normalize))
+        self._learn(Dictionary.build(X, y, normalize=self.normalize))
+        warn_of_dominant_column(X, self)
+        return self
 
     def partial_fit(self, X, y, classes=None):
         """Append samples to the dictionary, and any new classes in y.
