@@ -345,7 +345,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        decisions = self._decisions("predict_proba", X)
+        return super().predict_proba(X)
+
+    def _probabilities(self, decisions):
         return softmax(decisions / self.temperature_, axis=1)
 
     def __sklearn_tags__(self):
