@@ -183,9 +183,9 @@ def test_memory_limits_the_block_size():
 
     with config_context(working_memory=1):
         sizes = [
-            block.stop - block.start for block in map_rows(lambda block: block, np.empty((500, 1)), row_bytes=2**16)
+            block.stop - block.start for block in map_rows(lambda block: block, np.empty((500, 1)), row_bytes=2**12)
         ]
-    assert max(sizes) * 2**16 * thread_count() <= 2**20
+    assert max(sizes) * 2**12 * thread_count() <= 2**20
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 16, 32, 64])
