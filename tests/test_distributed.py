@@ -48,8 +48,12 @@ def dense(values):
 
 
 def assert_same(found, expected):
-    # A block of another size can take another path through BLAS, which rounds differently.
-    np.testing.assert_allclose(dense(found), dense(expected), rtol=1e-10, atol=1e-13)
+    found, expected = dense(found), dense(expected)
+    if expected.dtype.kind == "f":
+        # A block of another size can take another path through BLAS, which rounds differently.
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("estimator", [ancr.ANCRClassifier(), ancr.CRCClassifier()], ids=lambda c: type(c).__name__)
