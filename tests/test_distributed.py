@@ -47,6 +47,15 @@ def dense(values):
     return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
 
 
+def assert_same(found, expected):
+    found, expected = dense(found), dense(expected)
+    if expected.dtype.kind == "f":
+        # A block of another size can take another path through BLAS, which rounds differently.
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("estimator", [ancr.ANCRClassifier(), ancr.CRCClassifier()], ids=lambda c: type(c).__name__)
 def test_lazy_arrays_give_the_answers_of_one_machine(estimator, data, cluster):
     X, y, Q = data
@@ -58,7 +67,7 @@ def test_lazy_arrays_give_the_answers_of_one_machine(estimator, data, cluster):
             assert isinstance(result, da.Array)
             assert result.shape == expected.shape
             assert result.dtype == expected.dtype
-            np.testing.assert_array_equal(dense(result.compute()), expected)
+            assert_same(result.compute(), expected)
 
 
 def test_local_schedulers_and_plain_arrays(data):
@@ -80,7 +89,7 @@ def test_dataframes(data, cluster):
     with DaskClassifier(clf) as lazy:
         for method in METHODS:
             result = getattr(lazy, method)(dd.from_pandas(frame, npartitions=3))
-            np.testing.assert_array_equal(dense(result.compute()), dense(getattr(clf, method)(frame)))
+            assert_same(result.compute(), getattr(clf, method)(frame))
         with pytest.raises(ValueError, match="feature names"):
             lazy.predict(dd.from_pandas(frame[names[::-1]], npartitions=3)).compute()
 

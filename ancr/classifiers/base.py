@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cached_property, partial
+from itertools import chain
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -24,6 +25,7 @@ from ancr.backends.arrays import (
     unit_rows,
 )
 from ancr.classifiers.explanation import explain_block
+from ancr.columns import warn_of_dominant_column
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import RULES, Rule, class_residuals, named_rule
@@ -65,6 +67,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Warns
+        -----
+        UserWarning
+            If one column is so much larger than the others that it decides nearly alone.
         """
         self._validate_params()
         if is_foreign(X):
@@ -73,7 +80,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             check_classification_targets(y)
-        return self._learn(Dictionary.build(X, y, normalize=self.normalize))
+        self._learn(Dictionary.build(X, y, normalize=self.normalize))
+        warn_of_dominant_column(X, self)
+        return self
 
     def partial_fit(self, X, y, classes=None):
         """Append samples to the dictionary, and any new classes in y.
@@ -208,11 +217,11 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """The dictionary and the queries that the rule compares: about the mean atom where nothing fixes an origin."""
         return self._judged_by, self._judged_by.moved(queries)
 
-    def _decisions(self, method, X):
-        def decide(queries, solution):
-            return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
+    def _decide(self, queries, solution):
+        return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
 
-        return concat(self.map_solutions(method, X, decide))
+    def _decisions(self, method, X):
+        return concat(self.map_solutions(method, X, self._decide))
 
     def predict(self, X):
         """Label of the class that represents each query best.
@@ -285,8 +294,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        values = self._decisions("predict_proba", X) / self.temperature
-        xp = self.dictionary_.xp
+        return self._probabilities(self._decisions("predict_proba", X))
+
+    def _probabilities(self, decisions):
+        values, xp = decisions / self.temperature, self.dictionary_.xp
         weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
         return weights / xp.sum(weights, axis=1, keepdims=True)
 
@@ -341,14 +352,45 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         list of Explanation
             One per query, with ``indices``, ``weights``, ``labels`` and ``shares`` of its strongest samples.
         """
+        return list(chain.from_iterable(self.map_solutions("explain", X, self._explainer(top))))
+
+    def _explainer(self, top):
         if not isinstance(top, Integral) or top < 1:
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
-        def block(queries, solution):
+        def explain(queries, solution):
             labels = to_numpy(self.labels(self.winners(queries, solution)))
             return explain_block(*self._seen_by_rule(queries), solution.sorted_codes, labels, top)
 
-        return [explanation for part in self.map_solutions("explain", X, block) for explanation in part]
+        return explain
+
+    def judge(self, X, top=5):
+        """Decision values, probabilities and explanations together, from coding each query once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+        top : int, default=5
+            Samples to show for each query, as in `explain`.
+
+        Returns
+        -------
+        decisions : array of shape (n_queries, n_classes)
+            Decision values of the rule, one per class for two classes too.
+        probabilities : array of shape (n_queries, n_classes)
+            As by `predict_proba`.
+        explanations : list of Explanation
+            As by `explain`.
+        """
+        explain = self._explainer(top)
+
+        def both(queries, solution):
+            return self._decide(queries, solution), explain(queries, solution)
+
+        decisions, explanations = zip(*self.map_solutions("judge", X, both), strict=True)
+        decisions = concat(decisions)
+        return decisions, self._probabilities(decisions), list(chain.from_iterable(explanations))
 
 
 class RepresentationClassifier(BaseRepresentationClassifier):

@@ -115,11 +115,10 @@ def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) 
             )
         pipeline = pipeline or trained.build()
         classifier, inputs = pipeline[-1], pipeline[:-1].transform(queries) if len(pipeline) > 1 else queries
-        probabilities, values = classifier.predict_proba(inputs), classifier.decision_function(inputs)
-        ranked = np.sort(values, axis=1) if values.ndim == 2 else np.stack([0 * values, np.abs(values)], axis=1)
+        decisions, probabilities, explanations = classifier.judge(inputs, top=top)
         rows = []
         for name, chance, order, why in zip(
-            names, probabilities, ranked, classifier.explain(inputs, top=top), strict=True
+            names, probabilities, np.sort(decisions, axis=1), explanations, strict=True
         ):
             weights = zip(why.indices, why.weights, strict=True)
             because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]

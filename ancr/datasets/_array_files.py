@@ -77,8 +77,14 @@ def read_npy(path):
         raise _unreadable(path, "an .npy", error) from error
 
 
-def read_mat(path):
-    """Variables of a MATLAB file of any version."""
+def check_arrays(path, arrays, names):
+    """Raise a ValueError that names the arrays a file should have and lacks."""
+    if missing := [name for name in names if name not in arrays]:
+        raise ValueError(f"{path} lacks the arrays {', '.join(missing)}")
+
+
+def read_mat(path, squeeze=False):
+    """Variables of a MATLAB file of any version; ``squeeze`` drops axes of length 1, for structs and cells."""
     from scipy.io import loadmat, whosmat
 
     try:
@@ -88,7 +94,7 @@ def read_mat(path):
             return _read_hdf5(path)
         check_expansion(path, _uncompressed_size(path))
         check_expansion(path, sum(8 * math.prod(shape) for _, shape, _ in whosmat(path)))
-        return {name: value for name, value in loadmat(path).items() if not name.startswith("_")}
+        return {name: value for name, value in loadmat(path, squeeze_me=squeeze).items() if not name.startswith("_")}
     except ImportError:
         raise
     except Exception as error:  # scipy and h5py raise many kinds

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ancr.datasets._array_files import check_arrays, read_npz
 from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets._locate import DataNotFoundError, data_homes
 
@@ -16,11 +17,9 @@ def load_features(info, features, data_home=None):
     ``features`` of the result.
     """
     path = _find(info, features, data_home)
-    with np.load(path, allow_pickle=False) as content:
-        missing = [name for name in _FIELDS if name not in content]
-        if missing:
-            raise ValueError(f"{path} lacks the arrays {', '.join(missing)}; it has {', '.join(content)}")
-        values = {name: content[name] for name in _FIELDS}
+    values = read_npz(path, _FIELDS)
+    check_arrays(path, values, _FIELDS)
+    _check_shapes(path, values)
     is_train = values["is_train"].astype(bool)
     return dataset_bunch(
         info,
@@ -33,6 +32,17 @@ def load_features(info, features, data_home=None):
         filenames=values["image_names"],
         features=info.features.get(features, features),
     )
+
+
+def _check_shapes(path, values):
+    vectors, labels, n_classes = values["features"], values["labels"], len(np.atleast_1d(values["class_names"]))
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+        raise ValueError(f"{path}: features of shape {vectors.shape} and type {vectors.dtype}, but expected vectors")
+    for name in ("labels", "is_train", "image_names"):
+        if values[name].shape != vectors.shape[:1]:
+            raise ValueError(f"{path}: {name} of shape {values[name].shape}, but {len(vectors)} features")
+    if labels.dtype.kind not in "iu" or (len(labels) and not 0 <= labels.min() <= labels.max() < n_classes):
+        raise ValueError(f"{path}: labels must be integers from 0 to {n_classes - 1}, the places of their class_names")
 
 
 def _find(info, features, data_home):

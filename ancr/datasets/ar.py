@@ -1,8 +1,8 @@
 """AR faces as the authors of ANCR published them."""
 
 import numpy as np
-from scipy.io import loadmat
 
+from ancr.datasets._array_files import check_arrays, read_mat
 from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets._locate import find_data
 from ancr.datasets.registry import dataset_info
@@ -24,9 +24,13 @@ def load_ar(data_home=None):
         ``citation``, ``DESCR``.
     """
     info = dataset_info("ar")
-    content = loadmat(find_data("ar/AR_DAT.mat", data_home, info.how_to_get))
+    path = find_data("ar/AR_DAT.mat", data_home, info.how_to_get)
+    content = read_mat(path)
+    check_arrays(path, content, ("NewTrain_DAT", "NewTest_DAT", "trainlabels", "testlabels"))
     train, test = content["NewTrain_DAT"].T, content["NewTest_DAT"].T
     people = np.concatenate([content["trainlabels"].ravel(), content["testlabels"].ravel()]).astype(int)
+    if train.shape[1:] != (60 * 43,) or test.shape[1:] != (60 * 43,) or len(people) != len(train) + len(test):
+        raise ValueError(f"{path} must hold images of 60 × 43 pixels, one per column, and a label for each")
     return dataset_bunch(
         info,
         np.concatenate([train, test]).astype(np.float64),

@@ -1,12 +1,13 @@
 """Stanford Cars."""
 
 import numpy as np
-from scipy.io import loadmat
 
+from ancr.datasets._array_files import check_arrays, read_mat
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
 from ancr.datasets._locate import find_tree
 from ancr.datasets.registry import dataset_info
+from ancr.messages import one_line
 
 
 def load_cars(data_home=None, *, features=None):
@@ -31,7 +32,7 @@ def load_cars(data_home=None, *, features=None):
     if features:
         return load_features(info, features, data_home)
     root = find_tree(info, data_home)
-    names = np.atleast_1d(loadmat(root / "devkit" / "cars_meta.mat", squeeze_me=True)["class_names"])
+    names = _variable(root / "devkit" / "cars_meta.mat", "class_names")
     train = _annotations(root / "devkit" / "cars_train_annos.mat", root / "cars_train")
     test = _annotations(root / "cars_test_annos_withlabels.mat", root / "cars_test")
     paths, target = zip(*train, *test, strict=True)
@@ -41,5 +42,14 @@ def load_cars(data_home=None, *, features=None):
 
 def _annotations(path, folder):
     """``(image path, label)`` of each annotated image; labels start at 0."""
-    rows = np.atleast_1d(loadmat(path, squeeze_me=True)["annotations"])
-    return [(folder / str(row["fname"]), int(row["class"]) - 1) for row in rows]
+    rows = _variable(path, "annotations")
+    try:
+        return [(folder / str(row["fname"]), int(row["class"]) - 1) for row in rows]
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"{path}: annotations must have the fields fname and class: {one_line(error)}") from error
+
+
+def _variable(path, name):
+    content = read_mat(path, squeeze=True)
+    check_arrays(path, content, [name])
+    return np.atleast_1d(content[name])

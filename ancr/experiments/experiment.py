@@ -7,6 +7,7 @@ from ancr.experiments.cells import CellFile
 from ancr.experiments.report import Report
 from ancr.experiments.runner import FailedCellsError, run_missing
 from ancr.experiments.table_formats import write_tables
+from ancr.messages import one_line
 from ancr.progress import progress_bar
 
 
@@ -100,9 +101,9 @@ class Experiment:
         try:
             with progress_bar("figures", len(FIGURES)) as advance:
                 drawings = draw_all(self.sources, self.output / "figures", lambda name: advance())
-        except ImportError as error:
+        except (ImportError, OSError) as error:  # no matplotlib, or no folder for the files
             # Tables are useful without figures; the report says why the figures are missing.
-            return [], [f"No figures: {error}."]
+            return [], [f"No figures: {one_line(error)}."]
         return drawings, [f"The figure {each.title} failed: {each.failure}." for each in drawings if each.failure]
 
 

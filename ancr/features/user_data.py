@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ancr.columns import share_one_range
 from ancr.datasets.folder import IMAGE_SUFFIXES, load_folder
 from ancr.datasets.table import check_finite, load_table, open_table, vector_chunks
 from ancr.features.deep import DeepFeatures
@@ -46,11 +47,9 @@ class UserData:
     def has_units(self):
         """Whether the columns have different units, so that they are standardized by default.
 
-        Columns of a table do, unless they share one range: at least half of those that are not constant cover at
-        least half of the range of the whole table, and zero lies in it. That holds for pixels and for most features
-        of networks.
+        Columns of a table do, unless they share one range.
         """
-        return bool(self.columns) and not _share_one_range(self.bunch.data)
+        return bool(self.columns) and not share_one_range(self.bunch.data)
 
     def scaling(self, standardize=None):
         """What is done with the columns, in words; ``standardize`` is what the user asked for, None for nothing."""
@@ -60,14 +59,6 @@ class UserData:
             return "columns are standardized, because their ranges differ (--no-standardize uses them as they are)"
         low, high = self.bunch.data.min(), self.bunch.data.max()
         return f"columns share the range {low:g} to {high:g} and are used as they are (--standardize scales them)"
-
-
-def _share_one_range(data):
-    low, high = data.min(axis=0), data.max(axis=0)
-    spread, whole = (high - low)[high > low], high.max() - low.min()
-    if len(spread) < 2 or not low.min() <= 0 <= high.max():
-        return False
-    return bool(np.mean(spread >= whole / 2) >= 0.5)
 
 
 def load_user_data(path, label=None, features="pixels"):

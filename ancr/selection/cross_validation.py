@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr.backends.arrays import needs_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.columns import warn_of_dominant_column
 from ancr.dictionary import Dictionary
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
@@ -181,7 +182,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             outcomes = list(self._outcomes(dictionary, X, y, groups, self._candidates(dictionary)))
             return self._learned(dictionary, outcomes)
 
-        return self._learn(Dictionary.build(X, y, normalize=self.normalize), prepare)
+        self._learn(Dictionary.build(X, y, normalize=self.normalize), prepare)
+        warn_of_dominant_column(X, self)
+        return self
 
     def _problem(self, dictionary):
         raise ValueError(
@@ -343,7 +346,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         -------
         ndarray of shape (n_queries, n_classes)
         """
-        decisions = self._decisions("predict_proba", X)
+        return super().predict_proba(X)
+
+    def _probabilities(self, decisions):
         return softmax(decisions / self.temperature_, axis=1)
 
     def __sklearn_tags__(self):

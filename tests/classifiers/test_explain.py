@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from ancr import ANCRClassifier, CRCClassifier
+from ancr import ANCRClassifier, ANCRClassifierCV, CRCClassifier
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +36,15 @@ def test_bad_top_is_named(digits):
     X, y, Q = digits
     with pytest.raises(ValueError, match="top must be a positive integer"):
         ANCRClassifier().fit(X, y).explain(Q, top=0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("clf", [ANCRClassifier(), CRCClassifier(), ANCRClassifierCV(alphas=[1e-3, 1e-2])], ids=str)
+def test_judge_is_all_of_them_together(clf, digits, n_classes):
+    X, y, Q = digits
+    clf.fit(X[y < n_classes], y[y < n_classes])
+    decisions, probabilities, explanations = clf.judge(Q, top=3)
+    values = clf.decision_function(Q)
+    np.testing.assert_allclose(decisions[:, 1] - decisions[:, 0] if n_classes == 2 else decisions, values, atol=1e-12)
+    np.testing.assert_allclose(probabilities, clf.predict_proba(Q), atol=1e-12)
+    assert list(map(str, explanations)) == list(map(str, clf.explain(Q, top=3)))

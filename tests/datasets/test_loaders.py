@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from ancr import datasets
 from ancr.datasets import REGISTRY, DataNotFoundError, WrongTreeError, dataset_info
@@ -133,6 +134,68 @@ def test_stored_features_keep_their_label(tmp_path):
     np.savez(folder / "half.npz", features=arrays["features"])
     with pytest.raises(ValueError, match="lacks the arrays labels"):
         datasets.load_stanford40(tmp_path, features="half")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": np.array([0, 1])}, r"labels of shape \(2,\), but 3 features"),
+        ({"labels": np.array([0, 1, 2])}, "labels must be integers from 0 to 1"),
+        ({"labels": np.array(["a", "b", "b"])}, "labels must be integers"),
+        ({"features": np.ones(3)}, r"features of shape \(3,\)"),
+        ({"image_names": np.array([None] * 3)}, "holds Python objects"),
+        (None, "not an .npz file that can be read"),
+    ],
+)
+def test_broken_features_are_one_line_with_the_file(tmp_path, changes, message):
+    path = tmp_path / "stanford40" / "broken.npz"
+    path.parent.mkdir()
+    arrays = {
+        "features": np.ones((3, 5)),
+        "labels": np.array([0, 1, 1]),
+        "is_train": np.array([True, True, False]),
+        "class_names": np.array(["a", "b"]),
+        "image_names": np.array(["1.jpg", "2.jpg", "3.jpg"]),
+    }
+    np.savez(path, **arrays | (changes or {}))
+    if changes is None:
+        path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(ValueError, match=message) as caught:
+        datasets.load_stanford40(tmp_path, features="broken")
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no MATLAB file", "is not a MATLAB file that can be read"),
+        ({"NewTrain_DAT": np.ones((2580, 1))}, "lacks the arrays NewTest_DAT, trainlabels, testlabels"),
+        (dict.fromkeys(("NewTrain_DAT", "NewTest_DAT", "trainlabels", "testlabels"), np.ones((4, 1))), "60 × 43"),
+    ],
+)
+def test_a_broken_ar_file_is_one_line_with_its_name(tmp_path, content, message):
+    path = tmp_path / "ar" / "AR_DAT.mat"
+    path.parent.mkdir()
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        savemat(path, content)
+    with pytest.raises(ValueError, match=message) as caught:
+        datasets.load_ar(tmp_path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"no MATLAB file", {"other": 1.0}, {"annotations": np.ones(3)}])
+def test_broken_annotations_of_cars_are_one_line_with_the_file(tmp_path, content):
+    path = trees.cars(tmp_path) / "devkit" / "cars_train_annos.mat"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        savemat(path, content)
+    with pytest.raises(ValueError, match=r"cars_train_annos\.mat") as caught:
+        datasets.load_cars(tmp_path)
+    assert "\n" not in str(caught.value)
 
 
 def test_digits_are_embedded():

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from ancr.experiments.experiment import Experiment
 from ancr.experiments.figures import FIGURES, draw_all
 from ancr.experiments.figures.code_comparison import find_case
 from ancr.experiments.figures.iterations import STOPS, stopped_early
+from ancr.experiments.runner import make_plans
 from ancr.experiments.sources import Digits, Usps
 from tests.experiments.stand_ins import Blobs
 
@@ -64,3 +66,27 @@ def test_missing_matplotlib_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'ancr\[plot\]'"):
         new_figure(1, 1)
+
+
+def test_a_figure_that_fails_costs_neither_tables_nor_the_report(tmp_path, monkeypatch):
+    def fail(sources):
+        raise ValueError("no\nluck")
+
+    monkeypatch.setattr("ancr.experiments.figures.sweeps.accuracy_by_alpha", fail)
+    source = Blobs()
+    plans = [plan for plan in make_plans(source) if plan.method == "CRC"]
+    report = Experiment("Blobs", [source], plans, tmp_path, "a test").run()
+    assert [drawing.failure for drawing in report.drawings if drawing.failure] == ["ValueError: no luck"]
+    assert "The figure 'lambda' failed: ValueError: no luck." in report.notes
+    assert sum(drawing.svg is not None for drawing in report.drawings) >= 3
+    assert "This figure failed: ValueError: no luck" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert list((tmp_path / "tables").iterdir())
+
+
+def test_no_folder_for_figures_costs_neither_tables_nor_the_report(tmp_path):
+    (tmp_path / "figures").write_text("in the way")
+    source = Blobs()
+    plans = [plan for plan in make_plans(source) if plan.method == "CRC"]
+    report = Experiment("Blobs", [source], plans, tmp_path, "a test").run()
+    assert any(note.startswith("No figures: ") for note in report.notes)
+    assert list((tmp_path / "tables").iterdir())

@@ -325,7 +325,7 @@ class Run:
         return self.found[:, 1] == self._kernels.FINISHED
 
     def in_doubt(self) -> np.ndarray:
-        """Which queries have reached what rounding allows, without the solver being able to tell whether it is enough."""
+        """Which queries have reached what rounding allows, which may not be enough."""
         return self.found[:, 1] == self._kernels.DOUBTFUL
 
     def begin_with(self, codes: sparse.csr_array) -> None:
