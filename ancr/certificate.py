@@ -16,7 +16,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ancr.backends.arrays import Array, in_double, row_dots, row_sums, to_numpy
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
@@ -94,7 +94,7 @@ class Look:
     codes: Any
 
     @property
-    def dictionary(self) -> Dictionary:
+    def dictionary(self) -> BaseDictionary:
         """The atoms, in double precision."""
         return self.certificate.problem.dictionary
 

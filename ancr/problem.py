@@ -8,8 +8,8 @@ from functools import cached_property
 from math import isinf
 from typing import Any
 
-from ancr.backends.arrays import Array, row_squares
-from ancr.dictionary import Dictionary
+from ancr.backends.arrays import Array
+from ancr.dictionary import BaseDictionary
 from ancr.quadratics import Quadratic, weights_of
 from ancr.sets import Set, named_set
 from ancr.tolerances import LEAST_SPAN
@@ -22,7 +22,7 @@ class Problem:
     With a ``relaxation`` γ the code may leave the set, at the price γ/2·dist².
     """
 
-    dictionary: Dictionary
+    dictionary: BaseDictionary
     quadratic: Quadratic
     constraint: Set
     relaxation: float | None = None
@@ -30,7 +30,7 @@ class Problem:
     @classmethod
     def of(
         cls,
-        dictionary: Dictionary,
+        dictionary: BaseDictionary,
         quadratic: str | Callable[..., Quadratic],
         constraint: str | Set,
         *,
@@ -66,4 +66,4 @@ class Problem:
         span = abs(codes) @ self.lengths
         if self.constraint.is_bounded:
             span = span + LEAST_SPAN * self.dictionary.xp.max(self.lengths)
-        return self.quadratic.reach(self.dictionary) * row_squares(queries) + span**2
+        return self.quadratic.reach(self.dictionary) * self.dictionary.squared_norms(queries) + span**2

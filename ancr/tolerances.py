@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 
 # On a bounded set a code cannot shrink with its query, so this share of the longest atom's length, ε^(1/4), always
 # counts as its span: what is smaller than its square is lost in rounding.
@@ -30,7 +30,7 @@ class Tolerances:
     admm: float
 
     @classmethod
-    def of(cls, dictionary: Dictionary) -> Tolerances:
+    def of(cls, dictionary: BaseDictionary) -> Tolerances:
         """The tolerances for a dictionary's precision."""
         return _SINGLE if dictionary.is_single else _DOUBLE
 

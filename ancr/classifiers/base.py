@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from ancr import spaces
 from ancr.backends.arrays import (
     blas_threads_for,
     check_rows,
@@ -21,14 +22,13 @@ from ancr.backends.arrays import (
     like,
     needs_numpy,
     to_numpy,
-    unit_rows,
 )
 from ancr.classifiers.explanation import explain_block
-from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import RULES, Rule, class_residuals, named_rule
 from ancr.sets import asks_for_unit_sum
 from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
+from ancr.spaces import Space
 
 
 class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
@@ -41,11 +41,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     alpha, beta, relaxation = 0.0, 0.0, None
     solver, rho, max_iter, tol, code = "exact", 1.0, None, None, None
     rule = "res"
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state = "linear", "scale", 3, 0.0, 1.0, None, None
 
     _parameter_constraints: ClassVar[dict] = {
         **PARAMETER_CONSTRAINTS,
+        **spaces.PARAMETER_CONSTRAINTS,
         "rule": [StrOptions(set(RULES)), Rule],
-        "normalize": ["boolean"],
         "weight": [Interval(Real, 0, 1, closed="both")],
         "subspace_alpha": [Interval(Real, 0, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="neither")],
@@ -73,14 +74,16 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             check_classification_targets(y)
-        return self._learn(Dictionary.build(X, y, normalize=self.normalize))
+        space = self._make_space().prepare(X)
+        return self._learn(space, space.dictionary(X, y))
 
     def partial_fit(self, X, y, classes=None):
         """Append samples to the dictionary, and any new classes in y.
 
         The result is that of `fit` on all samples together, in the order they came. Only the first call factorises;
         later ones leave that to the next query, which extends the previous products by those of the samples added
-        since. So ten calls in a row cost one factorisation.
+        since. So ten calls in a row cost one factorisation. What the space learns from samples, the width of
+        ``gamma="scale"`` and landmarks, it learns from those of the first call.
 
         Parameters
         ----------
@@ -106,8 +109,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
         if first:
-            return self._learn(Dictionary.build(X, y, normalize=self.normalize, classes=classes))
-        self.dictionary_ = self.dictionary_.extend(X, y, normalize=self._unit_norm, classes=classes)
+            space = self._make_space().prepare(X)
+            return self._learn(space, space.dictionary(X, y, classes=classes))
+        self.dictionary_ = self.space_.extend(self.dictionary_, X, y, classes)
         self.classes_ = self.dictionary_.classes
         # A clone keeps the settings of this call even if `set_params` changes them before the next query.
         self._prepare_later = partial(clone(self)._prepare, self.dictionary_)
@@ -132,17 +136,17 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         _check_n_features(self, X, reset=reset)
         return X
 
-    def _learn(self, dictionary, prepare=None):
+    def _learn(self, space, dictionary, prepare=None):
         if dictionary.n_classes < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
         learned = (prepare or self._prepare)(dictionary)
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
-        self.dictionary_, self.classes_ = dictionary, dictionary.classes
+        self.space_, self.dictionary_, self.classes_ = space, dictionary, dictionary.classes
         for name, value in learned.items():
             setattr(self, name, value)
         vars(self).pop("_prepare_later", None)  # belongs to the previous dictionary
-        # Queries must be scaled as the atoms were, even if the parameter changes later.
-        self._unit_norm = self.normalize
+        # Queries must be changed as the atoms were, even if a parameter changes later.
+        self._to_rows = space.to_rows
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
         return self
@@ -152,7 +156,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, dictionary):
         """What `fit` learns besides the dictionary: ``{attribute: value}``."""
-        n, d = dictionary.n_atoms, dictionary.n_features
+        n, d = dictionary.n_atoms, dictionary.dimension
         problem = self._problem(dictionary)
         with blas_threads_for(2 * n * d * min(n, d)):
             return {"solver_": self._make_solver(problem), "_rule": self._make_rule().prepare(dictionary)}
@@ -167,6 +171,14 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             relaxation=self.relaxation,
         )
 
+    def _make_space(self):
+        return Space(**{name: getattr(self, name) for name in spaces.PARAMETERS})
+
+    def _set_space(self, kernel, gamma, degree, coef0, power, n_landmarks, random_state):
+        """Keep the parameters of the space, for constructors."""
+        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
+        self.power, self.n_landmarks, self.random_state = power, n_landmarks, random_state
+
     def _make_solver(self, problem):
         options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code")}
         return make_solver(self.solver, problem, **options)
@@ -176,7 +188,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.array_api_support = True
+        named = self.kernel if isinstance(self.kernel, str) else None
+        tags.array_api_support = named in spaces.WITH_COORDINATES
+        tags.input_tags.pairwise = named in spaces.PAIRWISE
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
         fitted = "solver_" in vars(self)
@@ -195,7 +209,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return self.solver_.map(X, then, unit_rows if self._unit_norm else None)
+        return self.solver_.map(X, then, self._to_rows)
 
     def winners(self, queries, solution):
         """Index of the winning class, for each query."""
@@ -387,8 +401,27 @@ class RepresentationClassifier(BaseRepresentationClassifier):
     code : {"c", "z"} or None, default=None
         ADMM and a relaxation give two codes to classify with: z lies in the set, c only near it. None means c with
         a relaxation and z for ADMM (the paper used c).
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="linear"
+        Inner product of two samples: ``"linear"``: xᵀy; ``"rbf"``: exp(−γ‖x − y‖²); ``"poly"``:
+        (γ·xᵀy + coef0)^degree. A callable takes two matrices of samples and returns the matrix of their inner
+        products, as for scikit-learn's ``SVC``. With ``"precomputed"``, `fit` takes the square matrix of the samples'
+        inner products and `predict` rows of inner products with the training samples; the square k(y, y) of a query
+        is then taken to be the mean of the samples' own.
+    gamma : {"scale"} or float, default="scale"
+        γ > 0; ``"scale"`` is 1 / (n_features · variance) of the training samples after power and unit norm.
+    degree : int, default=3
+        Degree of ``"poly"``.
+    coef0 : float, default=0.0
+        Constant of ``"poly"``.
+    power : float, default=1.0
+        Samples become sign(x)·|x|^power first; ½ often helps features of deep networks and histograms.
     normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm (Algorithm 2, step 1).
+        Scale training samples and queries to unit ℓ2 norm (Algorithm 2, step 1), after the power.
+    n_landmarks : int or None, default=None
+        Approximate the kernel in the span of so many training samples, for more samples than a Gram matrix allows;
+        ``space_.error_`` is the share of their squared length that is lost.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the landmarks.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -396,7 +429,9 @@ class RepresentationClassifier(BaseRepresentationClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
-    dictionary_ : Dictionary
+    space_ : Space
+        Where samples live, with ``gamma_``, ``landmarks_`` and ``error_``.
+    dictionary_ : BaseDictionary
         Atoms and class blocks.
     solver_ : object
         The solver, prepared for the dictionary.
@@ -431,7 +466,14 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         tol=None,
         relaxation=None,
         code=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
         temperature=0.1,
     ):
         self.quadratic = quadratic
@@ -446,4 +488,5 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature

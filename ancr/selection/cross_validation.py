@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr.backends.arrays import needs_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
-from ancr.dictionary import Dictionary
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.leave_one_out import LeaveOneOut
@@ -181,7 +180,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             outcomes = list(self._outcomes(dictionary, X, y, groups, self._candidates(dictionary)))
             return self._learned(dictionary, outcomes)
 
-        return self._learn(Dictionary.build(X, y, normalize=self.normalize), prepare)
+        space = self._make_space().prepare(X)
+        return self._learn(space, space.dictionary(X, y), prepare)
 
     def _problem(self, dictionary):
         raise ValueError(
@@ -230,7 +230,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             most = max(2, int(np.diff(dictionary.bounds).max()))
             splitter = kind(min(5, most), shuffle=True, random_state=0)
         folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
-        settings = Folds(grid, self.rules, self.solver, self.code, self.normalize)
+        settings = Folds(grid, self.rules, self.solver, self.code, self._make_space())
         return settings.outcomes(X, y, dictionary.classes, folds)
 
     def _needs_no_refit(self, dictionary, grid):

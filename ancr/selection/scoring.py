@@ -8,8 +8,6 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
-from ancr.backends.arrays import unit_rows
-from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
 from ancr.selection.calibration import concentration, fit_temperature
@@ -17,6 +15,7 @@ from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.sets import Set
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
+from ancr.spaces import Space
 
 # Codes that only have to decide a class need not be exact to the last digit.
 _TOL = 1e-4
@@ -102,8 +101,8 @@ def leave_one_out(dictionary, candidates, rules, code):
     for candidate in candidates:
 
         def decide(rows, c, z):
-            codes, queries = (z if code == "z" else c), single.atoms[rows]
-            knowing = single.knowing_cross(queries, single.gram[rows])
+            codes, queries = (z if code == "z" else c), single.own_queries(rows)
+            knowing = single.knowing_cross(queries, single.gram[rows], single.squares[rows])
             values = [rule.scores(knowing, queries, codes) for rule in prepared]
             left = np.flatnonzero(alone[rows])
             for decisions in values:  # without its only sample a class comes last
@@ -132,14 +131,12 @@ def _coarse(dictionary):
     the tolerance falls with that share, and below a hundredth single precision is not enough. Nor is it for numbers
     whose squares it cannot represent.
     """
-    largest = float(np.abs(dictionary.atoms).max())
-    mean = dictionary.atoms.mean(axis=0, dtype=float)
-    square = float(np.mean(dictionary.atoms.astype(float) ** 2)) * dictionary.n_features
-    spread = 1.0 - float(mean @ mean) / square if square else 1.0
+    square = float(dictionary.squares.mean())
+    spread = 1.0 - dictionary.squared_mean / square if square else 1.0
     tol = max(_TOL * min(spread, 1.0), 1e-8)
-    if spread < 1e-2 or not 1e-15 < largest < 1e15 or dictionary.dtype == np.float32:
+    if spread < 1e-2 or not 1e-15 < dictionary.longest < 1e15 or dictionary.dtype == np.float32:
         return dictionary, max(tol, 1e-6) if dictionary.dtype == np.float32 else tol
-    return dictionary.with_atoms(dictionary.atoms.astype(np.float32)), max(tol, 1e-6)
+    return dictionary.in_single, max(tol, 1e-6)
 
 
 def _entries(codes):
@@ -161,15 +158,15 @@ class Folds:
         How codes are found.
     code : str or None
         Which code of a relaxed problem to classify with.
-    normalize : bool
-        Scale samples to unit norm.
+    space : Space
+        Where samples live.
     """
 
     candidates: list
     rules: list
     solver: str | Solver
     code: str | None
-    normalize: bool
+    space: Space
 
     def outcomes(self, X, y, classes, folds):
         """Outcomes of all candidates; rows in the order of the folds."""
@@ -181,8 +178,8 @@ class Folds:
 
         One Gram matrix serves all candidates without a relaxation, one eigendecomposition those with one.
         """
-        dictionary = Dictionary.build(X, y, normalize=self.normalize, classes=classes)
-        queries = unit_rows(queries) if self.normalize else queries
+        space = self.space.prepare(X)
+        dictionary = space.dictionary(X, y, classes=classes)
         queries = queries.astype(dictionary.dtype, order="C", copy=False)
         empty = np.diff(dictionary.bounds) == 0
         rules = [named_rule(rule).prepare(dictionary) for rule in self.rules]
@@ -196,7 +193,7 @@ class Folds:
 
         results = []
         for solver in self._solvers(dictionary):
-            *values, concentrations, used = zip(*solver.map(queries, decide), strict=True)
+            *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
             decisions = [np.concatenate(part).astype(np.float32) for part in values]
             results.append((*decisions, np.concatenate(concentrations), sum(used) / len(queries)))
         return results

@@ -43,8 +43,9 @@ class ClosedForm(Solver):
     def set_up(self) -> None:
         """Factor what all queries share."""
         affine = self.problem.constraint.sums_to_one
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        atoms, xp = dictionary.atoms, dictionary.xp
+        dictionary: Any = self.problem.dictionary  # one with coordinates
+        quadratic = self.problem.quadratic
+        atoms, xp = dictionary.coordinates, dictionary.xp
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (affine or quadratic.gram):
@@ -75,7 +76,7 @@ class ClosedForm(Solver):
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
         xp = dictionary.xp
         matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
-        right = xp.astype(quadratic.target * dictionary.atoms, xp.float64)
+        right = xp.astype(quadratic.target * dictionary.coordinates, xp.float64)
         n = matrix.shape[0]
         if affine:
             even = -xp.mean(matrix, axis=1)

@@ -25,12 +25,12 @@ import numpy as np
 from scipy import sparse
 
 from ancr.backends.arrays import read_only
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.quadratics import relaxed
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
-from ancr.solvers.whitening import Spectrum, Whitening
+from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run
 
 
@@ -50,11 +50,10 @@ class Relaxed(Solver):
     name = "exact"
     options = ("tol", "code", "gram_budget")
     block_rows = HostWorkingSet.block_rows
-    on_coordinates = True
     is_exact = True
     relaxes = True
 
-    _spectrum: Spectrum | None = None  # shared along a path of μ
+    _spectrum: Any = None  # shared along a path of μ
 
     def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = GRAM_BUDGET) -> None:
         self.tol, self.code, self.gram_budget = tol, code, gram_budget
@@ -69,17 +68,17 @@ class Relaxed(Solver):
             return "relaxation runs on NumPy arrays only"
         return HostWorkingSet().refuses(problem)
 
-    def along_path(self, dictionary: Dictionary) -> Relaxed:
-        """One eigendecomposition for every μ."""
+    def along_path(self, dictionary: BaseDictionary) -> Relaxed:
+        """One eigendecomposition for every μ, where there are coordinates."""
         sharing = copy(self)
-        sharing._spectrum = Spectrum(dictionary)
+        sharing._spectrum = spectrum(dictionary)
         return sharing
 
     def set_up(self) -> None:
         """Whiten the atoms and prepare the exact solver over them."""
         problem = self.problem
         if self._spectrum is None:
-            self._whiten: Any = Whitening(problem.dictionary, shift(problem))
+            self._whiten: Any = whitening(problem.dictionary, shift(problem))
         else:
             self._whiten = self._spectrum.at(shift(problem))
         quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
@@ -96,7 +95,9 @@ class Relaxed(Solver):
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        run = self._exact.run(self._whiten(queries))
+        whitened = self._whiten(queries)
+        with self._whiten.dictionary.keeping(whitened):
+            run = self._exact.run(whitened)
         inner = run.solution()
         if self.code == "z":
             codes = inner.sorted_codes
