@@ -32,6 +32,8 @@ class Certificate:
     def __call__(self, queries: Array, codes: Any) -> Array:
         """Bound on f(c) − f* for each query, relative to the scale of the problem's terms."""
         queries, codes = in_double(queries), in_double(codes)
+        if not self.problem.dictionary.is_convex:  # all bounds rest on convexity
+            return np.full(queries.shape[0], np.inf)
         look, xp = Look(self, queries, codes), self.problem.dictionary.xp
         excess = _l1_bound(look) if self.problem.has_l1_term else self.problem.constraint.bound(look)
         scale = look.scale

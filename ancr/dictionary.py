@@ -63,6 +63,11 @@ class BaseDictionary(ABC):
         """Whether atoms have coordinates that a solver can read, and not inner products alone."""
 
     @property
+    def is_convex(self):
+        """Whether XᵀX is positive semi-definite, so that every quadratic of the family is convex."""
+        return True
+
+    @property
     @abstractmethod
     def coordinates(self):
         """The columns of the paper's X, as rows: (n_atoms, n_features); (0, 0) without coordinates."""

@@ -12,6 +12,7 @@ block, see `GramDictionary.keeping`, and nothing of queries × atoms outlives it
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ class GramDictionary(BaseDictionary):
     @cached_property
     def squares(self) -> np.ndarray:
         """‖x‖² of each atom, in double precision."""
-        return np.diagonal(self.gram).astype(float)
+        return np.maximum(np.diagonal(self.gram).astype(float), 0.0)
 
     @property
     def squared_mean(self) -> float:
@@ -229,9 +230,21 @@ class KernelDictionary(GramDictionary):
         squares = self.kernel.squares(self.atoms)
         known = np.flatnonzero(~np.isnan(squares))
         gram[known, known] = squares[known]
-        if not self.kernel.is_certain:
-            check_semidefinite(gram, self.kernel.name)
+        if not self.kernel.is_certain and not _semidefinite(gram):
+            vars(self)["is_convex"] = False
+            warnings.warn(
+                f"kernel={self.kernel.name!r} is not positive semi-definite on the samples: no space has such inner "
+                "products, codes need not be optimal, and none is certified",
+                UserWarning,
+                stacklevel=2,
+            )
         return gram
+
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether K is positive semi-definite, so that every quadratic of the family is convex."""
+        _ = self.gram
+        return vars(self).get("is_convex", True)
 
     def _gram(self) -> np.ndarray:
         """The lower half in blocks of rows, and its mirror image."""
@@ -280,6 +293,11 @@ class WhitenedDictionary(GramDictionary):
         """Whiten the atoms of a dictionary."""
         return cls(given.atoms, given.order, given.classes, given.bounds, given, shift)
 
+    @property
+    def is_convex(self) -> bool:
+        """As the given dictionary."""
+        return self.given.is_convex
+
     @cached_property
     def in_double(self) -> WhitenedDictionary:
         """The same dictionary in double precision; the dictionary itself if it already is."""
@@ -327,17 +345,13 @@ class WhitenedDictionary(GramDictionary):
         return np.maximum(self.given.squared_norms(queries) - inside, 0.0) / self.shift
 
 
-def check_semidefinite(gram: np.ndarray, name: str) -> None:
-    """Raise unless all eigenvalues of a Gram matrix are zero or above, up to rounding.
+def _semidefinite(gram: np.ndarray) -> bool:
+    """Whether all eigenvalues of a Gram matrix are zero or above, up to rounding.
 
-    A Cholesky factorisation of the matrix plus that rounding succeeds exactly then.
+    Exactly then a Cholesky factorisation of the matrix plus that rounding succeeds.
     """
     rounding = _ROUNDING[gram.itemsize] * len(gram) ** 0.5 * max(float(np.diagonal(gram).max()), 0.0)
     matrix = gram.astype(float)
     matrix[np.diag_indices_from(matrix)] += rounding
     (potrf,) = lapack.get_lapack_funcs(("potrf",), (matrix,))
-    if matrix.any() and potrf(matrix, overwrite_a=True)[1]:
-        raise ValueError(
-            f"kernel={name!r} must be positive semi-definite, but the Gram matrix of the samples has negative "
-            "eigenvalues: no space has such inner products"
-        )
+    return not matrix.any() or not potrf(matrix, overwrite_a=True)[1]

@@ -84,7 +84,10 @@ class Model:
             raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
 
     def save(self, path):
-        """Write the model."""
+        """Write the model; parameters must be numbers, texts and lists of them."""
+        for name, value in self.params.items():
+            if not _is_plain(value):
+                raise ModelFileError(f"{name}={value!r} cannot be saved: a model file holds names and numbers, no code")
         header = {
             "format": FORMAT,
             "version": list(self.version),
@@ -150,6 +153,14 @@ def _check_entries(header, arrays):
             raise ValueError(f"{name!r} has {found}, but expected {len(samples)} texts")
     if len(header["columns"]) not in (0, samples.shape[1]):
         raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
+
+
+def _is_plain(value):
+    """Whether JSON can hold a value."""
+    try:
+        return bool(json.dumps(value))
+    except TypeError:
+        return False
 
 
 def _is_list_of(value, kind):

@@ -208,8 +208,6 @@ class Space(AxisObject):
         self, dictionary: BaseDictionary, samples: np.ndarray, labels: Any, classes: Any = None
     ) -> BaseDictionary:
         """A dictionary with more samples; γ and landmarks stay what they are."""
-        if self.is_pairwise:
-            raise ValueError("kernel='precomputed' cannot be extended: the inner products of old and new are not known")
         rows = self._all_rows(samples.astype(dictionary.dtype, copy=False))
         return dictionary.extend(rows, labels, normalize=False, classes=classes)
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
@@ -29,6 +30,13 @@ from ancr.rules import RULES, Rule, class_residuals, named_rule
 from ancr.sets import asks_for_unit_sum
 from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
 from ancr.spaces import Space
+
+
+def _can_grow(classifier):
+    """Inner products with the samples before are not in those of a batch."""
+    if not (isinstance(classifier.kernel, str) and classifier.kernel in spaces.PAIRWISE):
+        return True
+    raise AttributeError("partial_fit: kernel='precomputed' has no inner products of new samples with those before")
 
 
 class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
@@ -77,6 +85,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         space = self._make_space().prepare(X)
         return self._learn(space, space.dictionary(X, y))
 
+    @available_if(_can_grow)
     def partial_fit(self, X, y, classes=None):
         """Append samples to the dictionary, and any new classes in y.
 

@@ -20,6 +20,10 @@ _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write the model to.")
 @LABEL
 @click.option("--method", default="ANCR", show_default=True, help="A name from the tables: ANCR, CRC, NRC and so on.")
+@click.option("--kernel", type=click.Choice(["linear", "rbf", "poly"]), help="Inner product of samples.")
+@click.option("--gamma", type=float, help="Width of the kernel: exp(-gamma * distance squared). Default: scale.")
+@click.option("--power", type=float, help="Samples become sign(x) * |x|^power first; 0.5 often helps features.")
+@click.option("--n-landmarks", type=int, help="Approximate the kernel by so many samples, for large tables.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, such as alpha=0.01.")
 @IMAGE_FEATURES
 @STANDARDIZE
@@ -28,6 +32,10 @@ def train(
     output: Path,
     label: str | None,
     method: str,
+    kernel: str | None,
+    gamma: float | None,
+    power: float | None,
+    n_landmarks: int | None,
     settings: tuple[str, ...],
     features: str,
     standardize: bool | None,
@@ -38,13 +46,16 @@ def train(
     Example:
       python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
       ancr train wine.csv --label target --set alpha=0.01 --output wine-model.npz
+      ancr train wine.csv --label target --kernel rbf --gamma 0.1 --output wine-model.npz
     """
     with readable_errors():
         from ancr.features.user_data import load_user_data
         from ancr.model_file import Model, make_classifier
 
         check_output(output, data)
-        params = dict(_setting(text) for text in settings)
+        space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
+        params = {name: value for name, value in space.items() if value is not None}
+        params |= dict(_setting(text) for text in settings)
         make_classifier(method, params)
         user_data = load_user_data(data, label, features)
         model = Model(

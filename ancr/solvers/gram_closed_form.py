@@ -71,6 +71,8 @@ class GramClosedForm(Solver):
         for block, operator in zip(self._blocks, self._operators, strict=True):
             np.matmul(cross[:, block], operator, out=codes[:, block])
         codes += self._offset
+        if self.problem.constraint.sums_to_one:  # rounding errors along 1 are divided by λ
+            codes += (1.0 - codes.sum(axis=1, keepdims=True)) / codes.dtype.type(codes.shape[1])
         once = np.ones(len(queries), np.int64)
         solution = Solution(codes, once, once > 0, self.problem, queries)
         return solution.with_history() if history else solution
