@@ -63,7 +63,7 @@ class Space(AxisObject):
     kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="linear"
         ``"linear"``: xᵀy; ``"rbf"``: exp(−γ‖x − y‖²); ``"poly"``: (γ·xᵀy + coef0)^degree. A callable takes two
         matrices of samples and returns the matrix of their kernel values, as that of scikit-learn's ``SVC`` does
-        (that of ``KernelRidge`` takes two rows). With ``"precomputed"``, training samples are the square matrix of
+        (that of ``KernelRidge`` takes two rows); an `ancr.kernels.Kernel` is one, too. With ``"precomputed"``, training samples are the square matrix of
         their inner products and queries are rows of inner products with the training samples.
     gamma : {"scale"} or float, default="scale"
         γ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
@@ -129,6 +129,11 @@ class Space(AxisObject):
         """Whether the samples' own coordinates are those of the space."""
         return isinstance(self.kernel, str) and self.kernel in WITH_COORDINATES
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether samples stay as they are, but for their norm."""
+        return self.is_linear and self.power == 1.0
+
     def prepare(self, samples: Array, name: str = "X") -> Space:
         """A copy that is ready for training samples that are already validated, and for their queries."""
         prepared = copy(self)
@@ -165,7 +170,7 @@ class Space(AxisObject):
 
     def _make_kernel(self) -> Kernel:
         if not isinstance(self.kernel, str):
-            return Function(self.kernel)
+            return self.kernel if isinstance(self.kernel, Kernel) else Function(self.kernel)
         kernels: dict[str, Callable[[], Kernel]] = {
             "rbf": partial(RBF, self.gamma_),
             "poly": partial(Polynomial, self.gamma_, self.degree, self.coef0),
@@ -197,7 +202,7 @@ class Space(AxisObject):
 
     def dictionary(self, samples: Array, labels: Any = None, *, classes: Any = None, name: str = "X") -> BaseDictionary:
         """The dictionary of the training samples that this space was prepared for, or of others."""
-        if self.is_linear and self.power == 1.0:
+        if self.is_plain:
             return Dictionary.build(samples, labels, normalize=self.normalize, classes=classes, name=name)
         rows = self._all_rows(samples)
         atoms = Dictionary.build(rows, labels, normalize=False, classes=classes, name=name)

@@ -55,6 +55,7 @@ def train(
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
         params = {name: value for name, value in space.items() if value is not None}
+        params |= {"random_state": 0} if n_landmarks else {}  # a model must choose the same ones when it is loaded
         params |= dict(_setting(text) for text in settings)
         make_classifier(method, params)
         user_data = load_user_data(data, label, features)
