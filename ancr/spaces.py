@@ -63,8 +63,9 @@ class Space(AxisObject):
     kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="linear"
         ``"linear"``: xᵀy; ``"rbf"``: exp(−γ‖x − y‖²); ``"poly"``: (γ·xᵀy + coef0)^degree. A callable takes two
         matrices of samples and returns the matrix of their kernel values, as that of scikit-learn's ``SVC`` does
-        (that of ``KernelRidge`` takes two rows); an `ancr.kernels.Kernel` is one, too. With ``"precomputed"``, training samples are the square matrix of
-        their inner products and queries are rows of inner products with the training samples.
+        (that of ``KernelRidge`` takes two rows); an `ancr.kernels.Kernel` is one, too. With ``"precomputed"``,
+        training samples are the square matrix of their inner products and queries are rows of inner products with the
+        training samples.
     gamma : {"scale"} or float, default="scale"
         γ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
         power and unit norm.
