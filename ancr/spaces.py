@@ -13,9 +13,10 @@ All that follows needs inner products alone. Where the Gram matrix would not fit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from functools import partial
+from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
@@ -51,8 +52,11 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 # The parameters that classifiers pass on.
 PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
-# Kernels whose space has the samples' own coordinates, and those whose samples are inner products already.
-WITH_COORDINATES, PAIRWISE = ("linear",), ("precomputed",)
+# Kernels whose space has the samples' own coordinates, those whose samples are inner products already, and those that
+# have a width.
+WITH_COORDINATES, PAIRWISE, WITH_GAMMA = ("linear",), ("precomputed",), ("rbf", "poly")
+# Landmarks that take the place of a Gram matrix above the budget, where nobody chose their number.
+_LANDMARKS = 2000
 
 
 class Space(AxisObject):
@@ -134,6 +138,18 @@ class Space(AxisObject):
     def is_plain(self) -> bool:
         """Whether samples stay as they are, but for their norm."""
         return self.is_linear and self.power == 1.0
+
+    def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
+        """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
+        return samples[np.ix_(rows, columns)] if self.is_pairwise else samples[rows]
+
+    def within_budget(self, n_samples: int, itemsize: int) -> Space:
+        """This space, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
+        fits = n_samples**2 * itemsize <= GRAM_BUDGET
+        if fits or self.is_linear or self.is_pairwise or self.n_landmarks is not None:
+            return self
+        random_state = 0 if self.random_state is None else self.random_state
+        return Space(**{**self.get_params(), "n_landmarks": _LANDMARKS, "random_state": random_state})
 
     def prepare(self, samples: Array, name: str = "X") -> Space:
         """A copy that is ready for training samples that are already validated, and for their queries."""
@@ -255,6 +271,27 @@ class _Coordinates:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         return self._values(rows) @ self._map
+
+
+def grid_of_spaces(
+    kernels: Iterable[Any], gammas: Iterable[Any], powers: Iterable[float], *, n_landmarks: int | None, **others: Any
+) -> list[Space]:
+    """Every space that differs from the others: a kernel without a width is there once per power.
+
+    Examples
+    --------
+    >>> from ancr.spaces import grid_of_spaces
+    >>> spaces = grid_of_spaces(["linear", "rbf"], [0.5, 1.0], [1.0, 0.5], n_landmarks=None)
+    >>> [(space.kernel, space.gamma, space.power) for space in spaces][:3]
+    [('linear', 'scale', 1.0), ('rbf', 0.5, 1.0), ('rbf', 1.0, 1.0)]
+    """
+    gammas, spaces = tuple(gammas), []
+    for power, kernel in product(powers, kernels):
+        named = kernel if isinstance(kernel, str) else None
+        landmarks = None if named in WITH_COORDINATES else n_landmarks
+        for gamma in gammas if named in WITH_GAMMA else ("scale",):
+            spaces.append(Space(kernel, gamma, power=power, n_landmarks=landmarks, **others))
+    return spaces
 
 
 def signed_power(samples: Array, power: float) -> Array:

@@ -32,6 +32,12 @@ from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
 from ancr.spaces import Space
 
 
+def check_two_classes(classes):
+    """Raise if there is only one class."""
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes, got one class: {classes[0]!r}")
+
+
 def _can_grow(classifier):
     """Inner products with the samples before are not in those of a batch."""
     if not (isinstance(classifier.kernel, str) and classifier.kernel in spaces.PAIRWISE):
@@ -146,8 +152,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return X
 
     def _learn(self, space, dictionary, prepare=None):
-        if dictionary.n_classes < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {dictionary.classes[0]!r}")
+        check_two_classes(dictionary.classes)
         learned = (prepare or self._prepare)(dictionary)
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         self.space_, self.dictionary_, self.classes_ = space, dictionary, dictionary.classes

@@ -6,11 +6,10 @@ from itertools import product
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
-from ancr.selection.calibration import concentration, fit_temperature
+from ancr.selection.calibration import brier_losses, concentration, fit_temperature
 from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.sets import Set
 from ancr.solvers import Solver
@@ -30,49 +29,71 @@ class Candidate:
     beta: float
     alpha: float
     relaxation: float | None
+    space: Space
 
     @property
     def settings(self):
-        """As parameters of a classifier."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """What tells it from the other candidates, as parameters of a classifier."""
+        space = {name: getattr(self.space, name) for name in ("kernel", "gamma", "power")}
+        return {**self._weights, **space}
+
+    @property
+    def _weights(self):
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "space"}
 
     def problem(self, dictionary):
         """The problem over a dictionary."""
-        return Problem.of(dictionary, **self.settings)
+        return Problem.of(dictionary, **self._weights)
 
 
-@dataclass
+@dataclass(eq=False)
 class Outcome:
-    """Decision values of the held-out training samples under one candidate and rule."""
+    """Decision values of the held-out training samples under one candidate and rule, and how good they are.
+
+    ``stage`` and ``note`` say when and on what it was tried, for the reader of a table.
+    """
 
     candidate: Candidate
     rule: str | Rule
-    decisions: np.ndarray
-    concentrations: np.ndarray
+    decisions: np.ndarray | None
+    concentrations: np.ndarray | None
     atoms_used: float
     labels: np.ndarray
     near: float | None = None  # the temperature of a similar setting
+    stage: str = "grid"
+    note: str = ""
     right: np.ndarray = field(init=False)
-    losses: np.ndarray = field(init=False)
+    losses: dict = field(init=False)
     temperature: float = field(init=False)
 
     def __post_init__(self):
         self.right = self.decisions.argmax(axis=1) == self.labels
-        self.temperature, self.losses = fit_temperature(self.decisions, self.labels, self.near)
-        self.decisions = self.decisions.astype(np.float32)  # many outcomes are kept
+        self.temperature, log_losses = fit_temperature(self.decisions, self.labels, self.near)
+        squares = brier_losses(self.decisions, self.labels, self.temperature)
+        self.losses = {"brier": squares, "log_loss": log_losses}
+        self.decisions = self.decisions.astype(np.float32)
 
     def score(self, scoring):
-        """Score of each sample, larger is better."""
-        return self.right.astype(float) if scoring == "accuracy" else -self.losses
+        """Score of each sample, larger is better: a share of right answers, or a loss with its sign changed."""
+        return self.right.astype(float) if scoring == "accuracy" else -self.losses[scoring]
+
+    def forget(self):
+        """Keep the scores alone: decision values of many settings would not fit in memory."""
+        self.decisions = self.concentrations = None
 
     @property
     def settings(self):
-        """Parameters of the `RepresentationClassifier` with this setting."""
+        """What tells this setting from the others, as parameters of a classifier."""
         return {**self.candidate.settings, "rule": self.rule}
 
+    @property
+    def params(self):
+        """Parameters of the `RepresentationClassifier` with this setting."""
+        return {**self.candidate.space.get_params(), **self.settings}
 
-def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations):
-    """Every meaningful combination, in the order in which warm starts help most.
+
+def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations, space):
+    """Every meaningful combination in a space, in the order in which warm starts help most.
 
     A relaxation that the solver does not accept is dropped; of settings that give the same problem only one is kept.
     """
@@ -83,7 +104,7 @@ def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relax
         relaxation = problem.relaxation if accepts(solver, problem) else None
         without = Problem.of(dictionary, quadratic, constraint, alpha=0.0, beta=beta).quadratic
         alpha = 0.0 if without == problem.quadratic else alpha  # least squares has no alpha
-        one = Candidate(quadratic, constraint, beta, alpha, relaxation)
+        one = Candidate(quadratic, constraint, beta, alpha, relaxation, space)
         found.setdefault((problem.quadratic, place, relaxation), one)
     return list(found.values())
 
@@ -170,7 +191,10 @@ class Folds:
 
     def outcomes(self, X, y, classes, folds):
         """Outcomes of all candidates; rows in the order of the folds."""
-        parts = [self._one_fold(X[train], y[train], X[test], classes) for train, test in folds]
+        part = self.space.part
+        parts = [
+            self._one_fold(part(X, train, train), y[train], part(X, test, train), classes) for train, test in folds
+        ]
         return _join_folds(self, parts, y, classes, folds)
 
     def _one_fold(self, X, y, queries, classes):
@@ -224,31 +248,54 @@ def _join_folds(settings, parts, y, classes, folds):
 
 
 def choose(outcomes, scoring, one_standard_error):
-    """Index of the best outcome or, with the one-standard-error rule, of the sparsest that is not clearly worse."""
-    scores = [outcome.score(scoring) for outcome in outcomes]
+    """Index of the best outcome: the setting with the best mean over its rules, then the best rule there.
+
+    Leaving a sample out makes its own class the smallest. Where codes are spread over all atoms, residuals prefer a
+    class with fewer atoms, and sums of entries avoid it: at one setting the two rules err in opposite directions, and
+    their mean does not. With ``one_standard_error``, the setting with the sparsest codes that is not clearly worse.
+    """
+    settings = by_setting(outcomes)
+    scores = [np.mean([outcomes[place].score(scoring) for place in places], axis=0) for places in settings]
     means = np.array([score.mean() for score in scores])
     best = int(np.argmax(means))
-    if not one_standard_error:
-        return best
-    error = scores[best].std(ddof=1) / np.sqrt(len(scores[best]))
-    close = np.flatnonzero(means >= means[best] - error)
-    return int(min(close, key=lambda number: (outcomes[number].atoms_used, -means[number])))
+    if one_standard_error:
+        error = scores[best].std(ddof=1) / np.sqrt(len(scores[best]))
+        close = np.flatnonzero(means >= means[best] - error)
+        best = int(min(close, key=lambda number: (outcomes[settings[number][0]].atoms_used, -means[number])))
+    return max(settings[best], key=lambda place: outcomes[place].score(scoring).mean())
 
 
-def results_table(outcomes, scoring):
-    """``cv_results_``."""
+def by_setting(outcomes):
+    """Places of the outcomes that share setting and samples, and differ in the rule alone."""
+    places = {}
+    for place, outcome in enumerate(outcomes):
+        places.setdefault((outcome.candidate, len(outcome.labels)), []).append(place)
+    return list(places.values())
+
+
+def results_table(outcomes, scoring, running):
+    """``cv_results_``; ``running`` says which outcomes could be chosen, and the others have the last ranks."""
     scores = [outcome.score(scoring) for outcome in outcomes]
     means = np.array([score.mean() for score in scores])
+    over_rules = np.empty_like(means)
+    for places in by_setting(outcomes):
+        over_rules[places] = means[places].mean()
+    order = np.lexsort((-means, -over_rules, ~np.asarray(running)))
     table = {
-        "params": [outcome.settings for outcome in outcomes],
+        "params": [outcome.params for outcome in outcomes],
         "mean_test_score": means,
+        "mean_over_rules": over_rules,
         "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),
-        "rank_test_score": rankdata(-means, method="min").astype(int),
+        "rank_test_score": np.argsort(order) + 1,
         "accuracy": np.array([outcome.right.mean() for outcome in outcomes]),
-        "log_loss": np.array([outcome.losses.mean() for outcome in outcomes]),
+        "brier": np.array([outcome.losses["brier"].mean() for outcome in outcomes]),
+        "log_loss": np.array([outcome.losses["log_loss"].mean() for outcome in outcomes]),
         "temperature": np.array([outcome.temperature for outcome in outcomes]),
         "atoms_used": np.array([outcome.atoms_used for outcome in outcomes]),
+        "n_samples": np.array([len(outcome.labels) for outcome in outcomes]),
+        "stage": np.array([outcome.stage for outcome in outcomes], dtype=object),
+        "note": np.array([outcome.note for outcome in outcomes], dtype=object),
     }
     for name in outcomes[0].settings:
-        table[f"param_{name}"] = np.array([outcome.settings[name] for outcome in outcomes], dtype=object)
+        table[f"param_{name}"] = np.array([outcome.settings[name] for outcome in outcomes] + [None], dtype=object)[:-1]
     return table
