@@ -56,8 +56,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     A setting is scored by the mean over its rules, and the best rule is taken at the best setting. Leaving a sample out
     makes its own class the smallest, and where codes are spread over all atoms, this alone tells the rules the label:
-    ``"res"`` prefers a class with fewer atoms, ``"label"`` avoids it. Their mean does neither. With three to five
-    samples per class ``best_score_`` still is some points too low, since a third to a fifth of the own class is missing.
+    ``"res"`` prefers a class with fewer atoms, ``"label"`` avoids it. The mean evens that out, and where rules differ by
+    more than a tenth of the samples, the setting is left aside. With three to five samples per class ``best_score_``
+    still is some points too low, since a third to a fifth of the own class is missing.
 
     Cross-validation cannot detect a shift between training and test data. If samples come in groups that the queries
     will not share (the same session, the same patient), pass ``groups`` to `fit` and use a splitter that keeps groups
@@ -128,7 +129,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     cv_results_ : dict of arrays
         One entry per setting and rule that was tried: ``params``, every parameter searched as ``param_…``,
         ``mean_test_score`` (by ``scoring``, larger is better) with ``standard_error``, ``mean_over_rules`` (of the
-        setting) and ``rank_test_score``; ``accuracy``, ``brier``, ``log_loss``, ``temperature``, ``atoms_used`` (per
+        setting), ``rules_apart`` (largest difference between accuracies of its rules) and ``rank_test_score``; ``accuracy``, ``brier``, ``log_loss``, ``temperature``, ``atoms_used`` (per
         code, on average) and ``n_samples`` held out; ``stage`` (``"screening"``, ``"coarse"``, ``"fine"``, or
         ``"grid"`` for a full search) and, for the screening, a ``note`` with the rank of the space. Ranks follow the
         choice: first ``mean_over_rules``, then ``mean_test_score``; what could not be chosen comes last.

@@ -18,6 +18,8 @@ from ancr.spaces import Space
 
 # Codes that only have to decide a class need not be exact to the last digit.
 _TOL = 1e-4
+# Rules that differ by more than this share of the samples, each coded over all others, do not see the same data.
+_APART = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Outcome:
     atoms_used: float
     labels: np.ndarray
     near: float | None = None  # the temperature of a similar setting
+    one_out: bool = False  # whether each sample was coded over all others
     stage: str = "grid"
     note: str = ""
     right: np.ndarray = field(init=False)
@@ -140,6 +143,7 @@ def leave_one_out(dictionary, candidates, rules, code):
                 sum(used) / single.n_atoms,
                 single.labels,
                 temperatures[place],
+                one_out=True,
             )
             temperatures[place] = outcome.temperature
             yield outcome
@@ -247,46 +251,85 @@ def _join_folds(settings, parts, y, classes, folds):
             )
 
 
-def choose(outcomes, scoring, one_standard_error):
-    """Index of the best outcome: the setting with the best mean over its rules, then the best rule there.
+@dataclass(frozen=True)
+class Setting:
+    """The outcomes of one candidate, one for each rule, as they are judged together.
 
-    Leaving a sample out makes its own class the smallest. Where codes are spread over all atoms, residuals prefer a
-    class with fewer atoms, and sums of entries avoid it: at one setting the two rules err in opposite directions, and
-    their mean does not. With ``one_standard_error``, the setting with the sparsest codes that is not clearly worse.
+    Attributes
+    ----------
+    places : list of int
+        Places of the outcomes.
+    scores : ndarray
+        Score of each sample, averaged over the rules.
+    mean : float
+        Mean of the scores.
+    apart : float
+        Largest difference between the shares of samples that two rules get right.
+    leaks : bool
+        Whether that is more than rules that see no label can differ by.
     """
-    settings = by_setting(outcomes)
-    scores = [np.mean([outcomes[place].score(scoring) for place in places], axis=0) for places in settings]
-    means = np.array([score.mean() for score in scores])
-    best = int(np.argmax(means))
-    if one_standard_error:
-        error = scores[best].std(ddof=1) / np.sqrt(len(scores[best]))
-        close = np.flatnonzero(means >= means[best] - error)
-        best = int(min(close, key=lambda number: (outcomes[settings[number][0]].atoms_used, -means[number])))
-    return max(settings[best], key=lambda place: outcomes[place].score(scoring).mean())
+
+    places: list
+    scores: np.ndarray
+    mean: float
+    apart: float
+    leaks: bool
 
 
-def by_setting(outcomes):
-    """Places of the outcomes that share setting and samples, and differ in the rule alone."""
+def settings_of(outcomes, scoring):
+    """Outcomes grouped by their settings."""
     places = {}
     for place, outcome in enumerate(outcomes):
         places.setdefault((outcome.candidate, len(outcome.labels)), []).append(place)
-    return list(places.values())
+    return [_setting([outcomes[place] for place in own], own, scoring) for own in places.values()]
+
+
+def _setting(outcomes, places, scoring):
+    scores = np.mean([one.score(scoring) for one in outcomes], axis=0)
+    shares = [float(one.right.mean()) for one in outcomes]
+    apart = max(shares) - min(shares)
+    return Setting(places, scores, float(scores.mean()), apart, outcomes[0].one_out and apart > _APART)
+
+
+def best_setting(outcomes, scoring, one_standard_error=False):
+    """The setting with the best mean over its rules, or the sparsest that is not clearly worse.
+
+    Leaving a sample out makes its own class the smallest. Where codes are spread over all atoms, residuals prefer a
+    class with fewer atoms, and sums of entries avoid it: at such a setting the rules err in opposite directions. Their
+    mean evens that out; where they differ by more than a tenth of the samples, the setting is left aside.
+    """
+    settings = settings_of(outcomes, scoring)
+    settings = [one for one in settings if not one.leaks] or settings
+    best = max(settings, key=lambda one: one.mean)
+    if one_standard_error:
+        least = best.mean - best.scores.std(ddof=1) / np.sqrt(len(best.scores))
+        close = [one for one in settings if one.mean >= least]
+        best = min(close, key=lambda one: (outcomes[one.places[0]].atoms_used, -one.mean))
+    return best
+
+
+def choose(outcomes, scoring, one_standard_error):
+    """Index of the best outcome: the best setting over all rules, then the best rule there."""
+    best = best_setting(outcomes, scoring, one_standard_error)
+    return max(best.places, key=lambda place: outcomes[place].score(scoring).mean())
 
 
 def results_table(outcomes, scoring, running):
     """``cv_results_``; ``running`` says which outcomes could be chosen, and the others have the last ranks."""
     scores = [outcome.score(scoring) for outcome in outcomes]
     means = np.array([score.mean() for score in scores])
-    over_rules = np.empty_like(means)
-    for places in by_setting(outcomes):
-        over_rules[places] = means[places].mean()
-    order = np.lexsort((-means, -over_rules, ~np.asarray(running)))
+    over_rules, apart, aside = np.empty_like(means), np.empty_like(means), ~np.asarray(running)
+    for setting in settings_of(outcomes, scoring):
+        over_rules[setting.places], apart[setting.places] = setting.mean, setting.apart
+        aside[setting.places] |= setting.leaks
+    order = np.lexsort((-means, -over_rules, aside))
     table = {
         "params": [outcome.params for outcome in outcomes],
         "mean_test_score": means,
         "mean_over_rules": over_rules,
         "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),
         "rank_test_score": np.argsort(order) + 1,
+        "rules_apart": apart,
         "accuracy": np.array([outcome.right.mean() for outcome in outcomes]),
         "brier": np.array([outcome.losses["brier"].mean() for outcome in outcomes]),
         "log_loss": np.array([outcome.losses["log_loss"].mean() for outcome in outcomes]),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr.selection.scoring import Candidate, Folds, Outcome, choose, leave_one_out
+from ancr.selection.scoring import Candidate, Folds, Outcome, best_setting, choose, leave_one_out
 from ancr.sets import named_set
 from ancr.spaces import Space
 
@@ -140,33 +140,29 @@ class Search:
 
     def _screen(self) -> tuple[list[Outcome], list[Space]]:
         """What ridge regression scores in each space, and the spaces from the best to the worst."""
-        outcomes, scores = [], {}
+        outcomes, best = [], {}
         for space, candidates in self.screeners.items():
             found = self._staged(self.few.outcomes(space, candidates, "exact", None), "screening")
-            scores[space] = float(self._mean_over_rules(found).max())
+            best[space] = best_setting(found, self.scoring)
             for one in found:
                 one.forget()
             outcomes += found
-        ranked = sorted(scores, key=lambda space: -scores[space])
+        ranked = sorted(best, key=lambda space: (best[space].leaks, -best[space].mean))
         for one in outcomes:
             place = ranked.index(one.candidate.space)
             ending = "" if place < KEPT_SPACES else f"; the best {KEPT_SPACES} were searched further"
             one.note = f"space {place + 1} of {len(ranked)} for ridge regression{ending}"
         return outcomes, ranked
 
-    def _mean_over_rules(self, outcomes: list[Outcome]) -> np.ndarray:
-        means = np.array([one.score(self.scoring).mean() for one in outcomes])
-        return means.reshape(-1, len(self.few.rules)).mean(axis=1)
-
     def _coarse(self, space: Space, screening: list[Outcome]) -> list[Candidate]:
         """Sets with inequalities at the middle λ; the others, which are cheap to screen, at the λ that did best."""
         own = [one for one in screening if one.candidate.space is space]
-        best = own[int(np.argmax(self._mean_over_rules(own))) * len(self.few.rules)].candidate.alpha
+        screened = own[best_setting(own, self.scoring).places[0]].candidate.alpha
         middle = self._alphas[(len(self._alphas) - 1) // 2]
         return [
             one
             for one in self.grid[space]
-            if one.alpha == _nearest(self._alphas, middle if _has_inequalities(one) else best) or not one.alpha
+            if not one.alpha or one.alpha == _nearest(self._alphas, middle if _has_inequalities(one) else screened)
         ]
 
     @property

@@ -139,7 +139,10 @@ def test_objects_in_a_grid(digits):
         constraints=[CappedSimplex(0.1), CappedSimplex(0.5), "simplex"],
         alphas=[1e-2],
         betas=[0.1],
+        relaxations=[None],
         rules=["res", Energy()],
+        kernels=["linear"],
+        powers=[1.0],
         solver=ADMM(rho=0.1, max_iter=20),
         cv=3,
     ).fit(X, y)
@@ -153,7 +156,7 @@ def test_objects_in_a_grid(digits):
 def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
-        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], solver=ADMM(rho=0.1, max_iter=10)
+        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], gammas=[1.0], solver=ADMM(rho=0.1, max_iter=10)
     )
     assert clf.fit(X, y).score(Q, truth) > 0.8
 

@@ -107,11 +107,12 @@ def test_equals_solving_over_the_others_in_a_kernel(case, quadratic, constraint,
 def test_settings_are_scored_in_a_kernel_as_by_hand():
     X, y = load_digits(return_X_y=True)
     X, y = X[:150], y[:150]
-    dictionary = Space(kernel="rbf", gamma=1.0, power=0.5).prepare(X).dictionary(X, y)
+    space = Space(kernel="rbf", gamma=1.0, power=0.5)
+    dictionary = space.prepare(X).dictionary(X, y)
     lists = ("ridge",), ("free", "simplex"), (0.0,), (0.01,), (0.3, None)
     rules = ("res", "reg", "pro", "label")
-    for outcome in leave_one_out(dictionary, candidates(dictionary, "exact", *lists), rules, None):
-        clf = RepresentationClassifier(**outcome.settings, kernel="rbf", gamma=1.0, power=0.5)
+    for outcome in leave_one_out(dictionary, candidates(dictionary, "exact", *lists, space), rules, None):
+        clf = RepresentationClassifier(**outcome.params)
         for i in (0, 70, 149):
             given = dictionary.order[i]
             others = np.arange(150) != given
