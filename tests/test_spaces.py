@@ -2,6 +2,8 @@
 way to the same space."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 from functools import cache, partial
 from itertools import product
@@ -332,6 +334,17 @@ def test_landmarks_approach_the_kernel():
     assert apart[0] > apart[1]
     # With all samples as landmarks codes are those of the kernel; residuals lack what lies outside their span.
     np.testing.assert_allclose(dense(near.codes(Q)), dense(exact.codes(Q)), atol=1e-5)
+
+
+def test_landmarks_in_a_process_that_has_compiled_nothing():
+    code = """
+import numpy as np
+from ancr import ANCRClassifier
+X = np.random.default_rng(0).random((60, 9))
+print(ANCRClassifier(kernel="rbf", n_landmarks=20, random_state=0).fit(X, np.arange(60) % 3).predict(X[:3]).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout == "(3,)\n", run.stderr
 
 
 def test_admm_and_matching_pursuit_run_without_coordinates():

@@ -116,7 +116,7 @@ class Solver(AxisObject, ABC):
                 unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
                 return then(rows, solution)
 
-        self.warm_up(queries)
+        self.warm_up(queries if first is None else first(queries[:1, :]))
         # A solver holds about five such rows at once.
         results = map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
         if (total := sum(unmet)) and (message := self.warning(total, queries.shape[0])):
