@@ -5,7 +5,7 @@ repeated when the model is loaded. ``docs/model-format.md`` describes every entr
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ class Model:
     columns : tuple of str
         Names of the table's columns.
     standardize : bool
-        Whether each column is scaled to zero mean and unit variance first.
+        Whether columns are scaled to zero mean and the same variance first.
     """
 
     method: str
@@ -73,15 +73,21 @@ class Model:
     def build(self):
         """The fitted pipeline: scaling, if requested, and the classifier."""
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        steps = [StandardScaler()] if self.standardize else []
+        from ancr.features.columns import StandardColumns
+
+        steps = [StandardColumns()] if self.standardize else []
         pipeline = make_pipeline(*steps, make_classifier(self.method, self.params))
         try:
             return pipeline.fit(self.samples, self.labels)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
             settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
             raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
+
+    def settled(self, fitted):
+        """This model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
+        chosen = getattr(fitted[-1], "chosen_grid_", {})
+        return replace(self, params={**self.params, **chosen})
 
     def save(self, path):
         """Write the model; parameters must be numbers, texts and lists of them."""

@@ -122,6 +122,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         The settings chosen.
     best_params_ : dict
         The same, as parameters of a `RepresentationClassifier`.
+    chosen_grid_ : dict
+        The same, as parameters of this class: the grid that holds nothing else.
     best_score_ : float
         Accuracy of the chosen setting on held-out training samples.
     best_index_ : int
@@ -306,9 +308,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def _screeners(self, space, dictionary):
         """Ridge regression on the free set."""
-        return candidates(
-            dictionary, "exact", ("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,), space
-        )
+        return candidates(dictionary, "exact", ("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,), space)
 
     def _held_out(self, X, y, groups, small, grid):
         """The samples to choose on, and how they are held out."""
@@ -361,6 +361,14 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
             **{f"{name}_": value for name, value in best.settings.items()},
         }
+
+    @property
+    def chosen_grid_(self):
+        """The grid that holds the chosen setting alone, as parameters: fitting it scores that setting and no other."""
+        check_is_fitted(self)
+        lists = {name: [self.best_params_[single]] for name, single in _LISTS.items()}
+        used = {**lists, **{name: self.best_params_[name] for name in _SHARED}}
+        return {name: value for name, value in used.items() if name in self.get_params()}
 
     def _missing_label(self, classes):
         """The label that stands for no answer."""
