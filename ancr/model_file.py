@@ -85,7 +85,7 @@ class Model:
             raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
 
     def settled(self, fitted):
-        """This model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
+        """The model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
         chosen = getattr(fitted[-1], "chosen_grid_", {})
         return replace(self, params={**self.params, **chosen})
 

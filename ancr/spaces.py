@@ -144,7 +144,7 @@ class Space(AxisObject):
         return samples[np.ix_(rows, columns)] if self.is_pairwise else samples[rows]
 
     def within_budget(self, n_samples: int, itemsize: int) -> Space:
-        """This space, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
+        """The space itself, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
         fits = n_samples**2 * itemsize <= GRAM_BUDGET
         if fits or self.is_linear or self.is_pairwise or self.n_landmarks is not None:
             return self

@@ -62,6 +62,7 @@ def _rivals(spaces, large):
     unit = spaces.get("normalize", True)
     powers, widths = spaces.get("powers", [1.0, 0.5]), spaces.get("gammas", _WIDTHS)
     softmax = partial(_grid_search, partial(LogisticRegression, max_iter=200), unit=unit)
+    neighbours = partial(_grid_search, KNeighborsClassifier, unit=unit)
     return {
         "Softmax": Method(softmax, {"C": _path(0.1, 100.0, 7)}),
         "Softmax (power)": Method(softmax, {"C": _path(0.1, 100.0, 7), "power": powers}),
@@ -69,9 +70,7 @@ def _rivals(spaces, large):
             partial(_grid_search, SVC, unit=unit),
             {"C": [10.0] if large else [0.1, 1.0, 10.0, 100.0], "gamma": widths, "power": powers},
         ),
-        "kNN": Method(
-            partial(_grid_search, KNeighborsClassifier, unit=unit), {"n_neighbors": [1, 3, 5, 10], "power": powers}
-        ),
+        "kNN": Method(neighbours, {"n_neighbors": [1, 3, 5, 10], "power": powers}),
     }
 
 

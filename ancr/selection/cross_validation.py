@@ -28,7 +28,6 @@ from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.working_set.host import GRAM_BUDGET
 from ancr.spaces import grid_of_spaces
 
-
 # The lists of the grid, and the parameter of the classifier whose values each holds.
 _LISTS = {
     "kernels": "kernel",
@@ -56,9 +55,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     A setting is scored by the mean over its rules, and the best rule is taken at the best setting. Leaving a sample out
     makes its own class the smallest, and where codes are spread over all atoms, this alone tells the rules the label:
-    ``"res"`` prefers a class with fewer atoms, ``"label"`` avoids it. The mean evens that out, and where rules differ by
-    more than a tenth of the samples, the setting is left aside. With three to five samples per class ``best_score_``
-    still is some points too low, since a third to a fifth of the own class is missing.
+    ``"res"`` prefers a class with fewer atoms, ``"label"`` avoids it. The mean evens that out, and where rules differ
+    by more than a tenth of the samples, the setting is left aside. With three to five samples per class
+    ``best_score_`` still is some points too low, since a third to a fifth of the own class is missing.
 
     Cross-validation cannot detect a shift between training and test data. If samples come in groups that the queries
     will not share (the same session, the same patient), pass ``groups`` to `fit` and use a splitter that keeps groups
@@ -86,8 +85,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         As ``rule``.
     search : {"screened", "full"}, default="screened"
         ``"full"`` tries every combination. ``"screened"`` tries ridge regression on the free set at λ = 1e-3 … 1 in
-        every space, on at most 1,500 samples; in the three best spaces every quadratic, set and relaxation at the middle
-        λ; then the neighbours of the best of these in λ and in the relaxation. A grid of one space is tried in full.
+        every space, on about 1,500 samples if there are more; in the three best spaces every quadratic, set and
+        relaxation at the middle λ; then the neighbours of the best of these in λ and in the relaxation. A grid of one
+        space is tried in full.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         As ``solver``; pass an object to set a solver's own options. Solvers other than ``"exact"`` are scored in
         folds.
@@ -131,10 +131,11 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     cv_results_ : dict of arrays
         One entry per setting and rule that was tried: ``params``, every parameter searched as ``param_…``,
         ``mean_test_score`` (by ``scoring``, larger is better) with ``standard_error``, ``mean_over_rules`` (of the
-        setting), ``rules_apart`` (largest difference between accuracies of its rules) and ``rank_test_score``; ``accuracy``, ``brier``, ``log_loss``, ``temperature``, ``atoms_used`` (per
-        code, on average) and ``n_samples`` held out; ``stage`` (``"screening"``, ``"coarse"``, ``"fine"``, or
-        ``"grid"`` for a full search) and, for the screening, a ``note`` with the rank of the space. Ranks follow the
-        choice: first ``mean_over_rules``, then ``mean_test_score``; what could not be chosen comes last.
+        setting), ``rules_apart`` (the largest difference between accuracies of its rules) and ``rank_test_score``;
+        ``accuracy``, ``brier``, ``log_loss``, ``temperature``, ``atoms_used`` (per code, on average) and ``n_samples``
+        held out; ``stage`` (``"screening"``, ``"coarse"``, ``"fine"``, or ``"grid"`` for a full search) and, for the
+        screening, a ``note`` with the rank of the space. Ranks follow the choice: first ``mean_over_rules``, then
+        ``mean_test_score``; what could not be chosen comes last.
     temperature_ : float
         Divides the decision values in `predict_proba`; chosen to minimise the log loss.
     reject_label_ : number or str
