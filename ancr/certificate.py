@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ancr.backends.arrays import Array, in_double, row_dots, row_squares, row_sums, to_numpy
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary, about_mean
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
@@ -39,6 +39,8 @@ class Certificate:
         """Bound on f(c) − f* for each query, relative to the larger of ‖y − centre‖² and f(c)."""
         form, xp = self._given.standard_form, self.problem.dictionary.xp
         queries, codes = in_double(queries), in_double(codes)
+        if not self.problem.dictionary.is_convex:  # all bounds rest on convexity
+            return np.full(queries.shape[0], np.inf)
         look = Look(self, *self._at_length_one(form.queries(queries), codes))
         codes = look.codes
         # The objective is a sum of squares and bounds the gap itself.
@@ -52,7 +54,7 @@ class Certificate:
         else:
             bound = self.problem.constraint.bound(look)
         scale = xp.maximum(form.size(look.queries), value)
-        bound = xp.minimum(bound, (xp.sqrt(value) + look.rounding) ** 2)
+        bound = xp.minimum(bound, look.at_most(value))
         # A zero query over zero atoms has scale zero; its gap is zero.
         return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
 
@@ -62,7 +64,8 @@ class Certificate:
         On a cone the code is proportional to the query, and the relative gap stays the same.
         """
         problem, xp = self.problem, self.problem.dictionary.xp
-        if problem.constraint.sums_to_one or problem.has_l1_term or problem.relaxation is not None:
+        cone = not (problem.constraint.sums_to_one or problem.has_l1_term or problem.relaxation is not None)
+        if not (cone and problem.dictionary.has_coordinates):
             return queries, codes
         largest = xp.max(xp.abs(queries), axis=1)
         if bool(xp.all(((largest > 1e-60) & (largest < 1e60)) | (largest == 0.0))):
@@ -82,11 +85,10 @@ class Certificate:
             return ridge
         if problem.quadratic.blocks:
             matrix = to_numpy(problem.quadratic.matrix(dictionary))
-            values, rounding = eigvalsh(_about_mean(_about_mean(matrix).T) if on_plane else matrix), _EPS
+            values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
         else:
-            # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
-            values = (dictionary.centred if on_plane else dictionary).singular_values ** 2 * problem.quadratic.gram
-            rounding = 16.0 * _EPS**2 * dictionary.n_features
+            values, rounding = dictionary.eigenvalues(on_plane)
+            values = problem.quadratic.gram * values
         positive = values[values > len(values) * rounding * max(values.max(), 0.0)]
         return float(positive.min()) if len(positive) else 1.0
 
@@ -155,7 +157,7 @@ class Look:
         return self.certificate.problem
 
     @property
-    def dictionary(self) -> Dictionary:
+    def dictionary(self) -> BaseDictionary:
         """The atoms, in double precision."""
         return self.problem.dictionary
 
@@ -181,9 +183,20 @@ class Look:
         Sums of d and of n products are off by at most (d + n)·u times the sum of their absolute values, which for
         p_j is at most √H_jj times the lengths of the query and of the code.
         """
-        steps = self.dictionary.n_features + self.dictionary.n_atoms + 16
-        length = self.dictionary.xp.sqrt(self.quadratic.reach(self.dictionary) * row_squares(self.queries))
-        return steps * _EPS / 2.0 * (length + self.span)
+        steps = self.dictionary.dimension + self.dictionary.n_atoms + 16
+        return steps * _EPS / 2.0 * self._terms
+
+    @cached_property
+    def _terms(self) -> Array:
+        """Length of the query and of the code: what pulls and misfits are made of."""
+        reach = self.quadratic.reach(self.dictionary)
+        return self.dictionary.xp.sqrt(reach * self.dictionary.squared_norms(self.queries)) + self.span
+
+    def at_most(self, value: Array) -> Array:
+        """The largest that an objective can be, which without coordinates is a difference of large terms."""
+        if self.dictionary.has_coordinates:
+            return (self.dictionary.xp.sqrt(value) + self.rounding) ** 2
+        return value + 2.0 * self.rounding * self._terms
 
     @cached_property
     def slack(self) -> Array:
@@ -210,10 +223,6 @@ class Look:
         """The same for one query."""
         one = slice(row, row + 1)
         return Look(self.certificate, self.queries[one, :], self.codes[one, :])
-
-
-def _about_mean(columns: np.ndarray) -> np.ndarray:
-    return columns - columns.mean(axis=0)
 
 
 def _l1_bound(look: Look) -> Array:

@@ -1,9 +1,14 @@
 """The dictionary: what ``fit`` builds and every later step reads.
 
 It alone knows where samples live. Quadratics, rules, solvers and the certificate ask it for inner products; only a
-solver that declares ``on_coordinates`` reads ``atoms``.
+solver that declares ``on_coordinates``, or that asks first whether there are any, reads ``coordinates``.
+
+`Dictionary` is the one whose atoms have coordinates; `ancr.kernel_dictionary` has those that are known by their inner
+products alone. `ancr.spaces` makes either.
 """
 
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,75 +37,136 @@ _LARGE_CLASS = 8
 
 
 @dataclass(frozen=True)
-class Dictionary:
-    """Atoms, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
-
-    Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
-    slice and never a copy; ``order`` leads back to the order given by the user. Arrays
-    with an entry per feature or per pair of atoms have the library and device of the samples given; positions are
-    NumPy arrays.
+class BaseDictionary(ABC):
+    """What dictionaries share, wherever samples live: classes, their blocks and the order of the atoms.
 
     Attributes
     ----------
     atoms : array of shape (n_atoms, n_features)
-        The columns of the paper's X, as rows, float32 or float64.
+        The training samples, as rows, float32 or float64.
     order : ndarray of shape (n_atoms,)
         ``atoms[i]`` is the user's sample ``order[i]``.
     classes : array of shape (n_classes,)
         Sorted labels, in the array library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
-    origin : array of shape (n_features,) or None
-        The point that was subtracted from the samples given, after they were multiplied by ``units``.
-    units : float
-        A power of two.
     """
 
     atoms: np.ndarray
     order: np.ndarray
     classes: np.ndarray
     bounds: np.ndarray
-    origin: np.ndarray | None = None
-    units: float = 1.0
 
-    @classmethod
-    def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
-        """Validate samples and sort them by class.
+    @property
+    def units(self):
+        """What samples have been multiplied by: one, without coordinates."""
+        return 1.0
 
-        Parameters
-        ----------
-        samples : array-like of shape (n_samples, n_features)
-            Rows are training samples. float32 stays float32; anything else numeric becomes float64.
-        labels : array-like of shape (n_samples,) or None
-            Class of each sample; None makes a single class.
-        normalize : bool, default=True
-            Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
-        classes : array-like or None
-            Classes that get a block even if it is empty; they must include every label in ``labels``.
-        dtype : dtype or sequence of dtypes
-            A single dtype is the dtype of the atoms.
-        name : str, default="X"
-            What error messages call the samples.
+    def moved(self, queries, aim=1.0):
+        """Queries as given, where the atoms have been moved to: where they are, without coordinates."""
+        return queries
 
-        Returns
-        -------
-        Dictionary
-        """
-        if is_foreign(samples):
-            samples = check_rows(samples, name, None if dtype is _FLOATS else dtype)
-        else:
-            samples = check_array(samples, dtype=dtype, input_name=name)
-        given = np.zeros(samples.shape[0], int) if labels is None else labels
-        labels = column_or_1d(to_numpy(given))
-        check_consistent_length(labels, range(samples.shape[0]))
-        found, codes = np.unique(labels, return_inverse=True)
-        if classes is not None:
-            found, codes = _among(np.unique(to_numpy(classes)), found, codes)
-        order = np.argsort(codes, kind="stable")
-        atoms = namespace(samples).take(samples, like(order, samples), axis=0)
-        if normalize:
-            atoms = unit_rows(atoms, copy=False)
-        return cls(atoms, order, like(found, given), _bounds(codes[order], len(found)))
+    @cached_property
+    def longest(self):
+        """The largest ℓ2 norm of an atom."""
+        return float(self.xp.max(self.squares)) ** 0.5
+
+    @property
+    def largest_square(self):
+        """The largest squared norm of an atom, or a number above it."""
+        return self.longest**2
+
+    @abstractmethod
+    def eigenvalues(self, on_plane):
+        """Eigenvalues of XᵀX, restricted to Σc = 0 if ``on_plane``, and their rounding relative to the largest."""
+
+    @property
+    @abstractmethod
+    def has_coordinates(self):
+        """Whether atoms have coordinates that a solver can read, and not inner products alone."""
+
+    @property
+    def is_convex(self):
+        """Whether XᵀX is positive semi-definite, so that every quadratic of the family is convex."""
+        return True
+
+    @property
+    @abstractmethod
+    def coordinates(self):
+        """The columns of the paper's X, as rows: (n_atoms, n_features); (0, 0) without coordinates."""
+
+    @cached_property
+    @abstractmethod
+    def in_double(self):
+        """The same dictionary in double precision; the dictionary itself if it already is."""
+
+    @cached_property
+    @abstractmethod
+    def in_single(self):
+        """The same dictionary in single precision; the dictionary itself if it already is."""
+
+    @property
+    @abstractmethod
+    def dimension(self):
+        """Dimension of the space that the atoms can span: no more of them than this are independent."""
+
+    @cached_property
+    @abstractmethod
+    def gram(self):
+        """XᵀX."""
+
+    @cached_property
+    @abstractmethod
+    def squares(self):
+        """‖x‖² of each atom, in double precision."""
+
+    @cached_property
+    @abstractmethod
+    def block_grams(self):
+        """X_iᵀX_i of each class."""
+
+    @cached_property
+    @abstractmethod
+    def flat_block_grams(self):
+        """X_iᵀX_i of all classes, one after the other in one array, and where each begins; for many small classes."""
+
+    @abstractmethod
+    def cross(self, queries, scale=1.0):
+        """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms)."""
+
+    @abstractmethod
+    def squared_norms(self, queries):
+        """‖y‖² of each query."""
+
+    @abstractmethod
+    def squared_distances_to_mean(self, queries):
+        """‖y − x̄‖² of each query to the mean atom x̄, in double precision."""
+
+    @abstractmethod
+    def residual_cross(self, queries, codes, target=1.0, gram=1.0):
+        """xᵀ(target·y − gram·Xc) for each query y with code c and each atom x; without queries y is zero."""
+
+    @abstractmethod
+    def class_cross(self, codes):
+        """X_iᵀX_i c_i for each class i, side by side: (n_queries, n_atoms)."""
+
+    @abstractmethod
+    def misfits(self, queries, codes, scale=1.0):
+        """‖scale·y − Xc‖² for each query."""
+
+    @abstractmethod
+    def class_misfits(self, queries, codes, scale=1.0):
+        """‖scale·y − X_i c_i‖² for each query y and class i: (n_queries, n_classes)."""
+
+    @abstractmethod
+    def class_shortfalls(self, codes):
+        """‖Xc − X_i c_i‖² for each class i: how far it falls short of what all classes represent together."""
+
+    def own_queries(self, rows):
+        """Atoms as queries, for leaving each of them out."""
+        return self.atoms[rows, :]
+
+    # --- growth
 
     def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
         """The dictionary of these atoms and more samples, as `build` would make it from all samples together.
@@ -115,7 +181,8 @@ class Dictionary:
 
         Returns
         -------
-        Dictionary
+        BaseDictionary
+            Of the kind of this one.
         """
         more = Dictionary.build(samples, labels, normalize=normalize, classes=classes, dtype=self.dtype, name=name)
         if kind_of_labels(self.classes) != kind_of_labels(more.classes):
@@ -127,7 +194,7 @@ class Dictionary:
         atoms = np.empty((len(rank), self.n_features), self.dtype)
         atoms[old], atoms[new] = self.atoms, more.atoms
         order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
-        extended = Dictionary(atoms, order, classes, _bounds(codes[rank], len(classes)))
+        extended = replace(self, atoms=atoms, order=order, classes=classes, bounds=_bounds(codes[rank], len(classes)))
         if growth := self._grow(old, new):
             vars(extended)["_growth"] = growth
         return extended
@@ -151,6 +218,8 @@ class Dictionary:
         """The `Growth` that can extend this matrix of a smaller dictionary, or None."""
         growth = vars(self).get("_growth")
         return growth if growth is not None and name in growth.held else None
+
+    # --- sizes, kinds and classes
 
     @property
     def n_atoms(self):
@@ -178,11 +247,6 @@ class Dictionary:
         return is_single(self.dtype)
 
     @property
-    def has_coordinates(self):
-        """Whether atoms have coordinates that a solver can read, and not inner products alone."""
-        return True
-
-    @property
     def is_foreign(self):
         """Whether the atoms are an array of another library than NumPy."""
         return is_foreign(self.atoms)
@@ -202,15 +266,6 @@ class Dictionary:
         return namespace(self.atoms)
 
     @cached_property
-    def in_double(self):
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        return self.with_atoms(in_double(self.atoms)) if self.is_single else self
-
-    def with_atoms(self, atoms):
-        """The same classes with other coordinates, and the origin that these have."""
-        return replace(self, atoms=atoms, origin=None, units=1.0)
-
-    @cached_property
     def blocks(self):
         """One slice per class, into the sorted atoms."""
         return [slice(a, b) for a, b in zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)]
@@ -221,167 +276,25 @@ class Dictionary:
         return np.repeat(np.arange(self.n_classes), np.diff(self.bounds))
 
     @cached_property
-    def gram(self):
-        """XᵀX, computed on first use and cached."""
-        growth = self._carried("gram")
-        return growth.extend_gram(self.atoms) if growth else gram_of(self.atoms)
-
-    @cached_property
-    def scatter(self):
-        """XXᵀ in double precision, (n_features, n_features)."""
-        growth = self._carried("scatter")
-        return growth.extend_scatter(self.atoms) if growth else scatter_of(self.atoms)
-
-    @cached_property
-    def squares(self):
-        """‖x‖² of each atom, in double precision."""
-        if is_foreign(self.atoms):
-            return row_squares(in_double(self.atoms))
-        return np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64)
-
-    @cached_property
-    def singular_values(self):
-        """Singular values of X as a NumPy array, as accurate as the atoms are."""
-        return to_numpy(self.xp.linalg.svdvals(in_double(self.atoms)))
-
-    @cached_property
-    def longest(self):
-        """The largest ℓ2 norm of an atom."""
-        return float(self.xp.max(self.squares)) ** 0.5
-
-    @cached_property
-    def largest_entry(self):
-        """The largest absolute value in the atoms."""
-        return max(float(self.xp.max(self.atoms)), -float(self.xp.min(self.atoms)))
-
-    @property
-    def largest_square(self):
-        """The largest squared norm that an atom can have, from its largest entry; zero where it is lost."""
-        return self.largest_entry * self.largest_entry * self.n_features
-
-    def scaled(self, factor):
-        """The same dictionary in other units."""
-        return replace(self, atoms=self.atoms * factor, units=factor)
-
-    @cached_property
-    def centred(self):
-        """The same dictionary with the mean atom as its origin."""
-        origin = self.xp.astype(self.mean, self.dtype)
-        centred = replace(self, atoms=self.atoms - origin, origin=origin)
-        if growth := self._carried("centred_gram"):
-            vars(centred)["gram"] = growth.extend_centred_gram(centred.atoms, origin)
-        return centred
-
-    def moved(self, queries, aim=1.0):
-        """Queries as given, in the units of these atoms; aim·y is measured from their origin."""
-        queries = queries if self.units == 1.0 else queries * self.units
-        return queries if self.origin is None else queries - self.origin / aim
-
-    @cached_property
-    def mean(self):
-        """x̄, the mean atom, in double precision."""
-        return self.xp.mean(in_double(self.atoms), axis=0)
-
-    @cached_property
-    def spread(self):
-        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
-        growth = self._carried("spread")
-        return growth.extend_spread(self.atoms) if growth else scatter_of(in_double(self.atoms) - self.mean)
-
-    @cached_property
-    def block_grams(self):
-        """X_iᵀX_i of each class."""
-        return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
-
-    @cached_property
     def indicator(self):
         """1 where an atom (row) belongs to a class (column), in the atoms' library."""
         own = np.eye(self.n_classes)[self.labels]
         return self.xp.astype(like(own, self.atoms), self.dtype)
 
-    @cached_property
-    def flat_block_grams(self):
-        """X_iᵀX_i of all classes, one after the other in one array, and where each begins; for many small classes."""
-        from ancr.backends.kernels import class_grams
+    # --- products that are known already
 
-        starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
-        flat = np.empty(starts[-1], self.dtype)
-        class_grams(*map(read_only, (self.atoms, self.bounds, starts)), flat)
-        return flat, starts
-
-    # --- inner products with queries and codes
-
-    def knowing_cross(self, queries, cross):
-        """The same dictionary, for a caller who has the cross products of these queries already."""
+    def knowing_cross(self, queries, cross, squares=None):
+        """The same dictionary, for a caller who has the cross products of these queries, and their ‖y‖², already."""
         known = copy(self)
-        vars(known)["_known"] = queries, cross
+        vars(known)["_known"] = queries, cross, squares
         return known
 
     def _knows(self, queries):
         return "_known" in vars(self) and vars(self)["_known"][0] is queries
 
-    def cross(self, queries, scale=1.0):
-        """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms)."""
-        if self._knows(queries):
-            return scale * vars(self)["_known"][1]
-        return (queries if scale == 1.0 else scale * queries) @ self.atoms.T
-
-    def residual_cross(self, queries, codes, target=1.0, gram=1.0):
-        """xᵀ(target·y − gram·Xc) for each query y with code c and each atom x; without queries y is zero."""
-        image = gram * self.image(codes)
-        return (-image if queries is None else target * queries - image) @ self.atoms.T
-
-    def class_cross(self, codes):
-        """X_iᵀX_i c_i for each class i, side by side: (n_queries, n_atoms)."""
-        products = [(codes[:, block] @ self.atoms[block, :]) @ self.atoms[block, :].T for block in self.blocks]
-        return self.xp.concat(products, axis=1)
-
-    def image(self, codes):
-        """Xc for each code, a point where queries live."""
-        return codes @ self.atoms
-
-    def misfits(self, queries, codes, scale=1.0):
-        """‖scale·y − Xc‖² for each query."""
-        return row_squares(scale * queries - self.image(codes))
-
-    def class_misfits(self, targets, codes):
-        """‖t − X_i c_i‖² for each target t and class i, in the cheapest way: (n_queries, n_classes)."""
-        if sparse.issparse(codes):
-            return self._misfits_of_sparse(targets, codes)
-        # Writing, reading and squaring the d-vector X_i c_i of a class was measured to cost 4 products per entry.
-        spared = 4 * self.n_classes * self.n_features + self._knows(targets) * self.n_atoms * self.n_features
-        if (np.diff(self.bounds) ** 2).sum() < spared:
-            return self._misfits_through_grams(targets, codes)
-        squares = [self._misfits_of_class(k, targets, codes) for k in range(self.n_classes)]
-        return self.xp.stack(squares, axis=1)
-
-    def _misfits_of_sparse(self, targets, codes):
-        from ancr.backends.kernels import sparse_class_squares
-
-        squares = np.empty((len(targets), self.n_classes), targets.dtype)
-        codes.sort_indices()  # the entries of a class must be contiguous
-        arrays = (codes.indptr, codes.indices, codes.data, targets, self.atoms, self.labels)
-        sparse_class_squares(*map(read_only, arrays), squares)
-        return squares
-
-    def _misfits_of_class(self, k, targets, codes):
-        """‖t − X_k c_k‖² from the d-vector of class k itself."""
-        block = self.blocks[k]
-        return row_squares(targets - codes[:, block] @ self.atoms[block, :])
-
-    def _misfits_through_grams(self, targets, codes):
-        """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
-        xp = self.xp
-        spread = self.class_forms(codes) + row_squares(targets)[:, None]
-        squares = spread - 2.0 * self.class_dots(codes, self.cross(targets))
-        # Below this share of the terms added up, too few correct digits are left for a square root.
-        cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
-        for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
-            mask, column = cancelled[:, k], squares[:, k]
-            (rows,) = xp.nonzero(mask)
-            column[mask] = self._misfits_of_class(k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
-            squares[:, k] = column
-        return squares
+    def keeping(self, queries):
+        """A context in which inner products with these queries are computed once, where that is worth keeping them."""
+        return nullcontext()
 
     # --- sums class by class
 
@@ -440,6 +353,269 @@ class Dictionary:
         return position
 
 
+@dataclass(frozen=True)
+class Dictionary(BaseDictionary):
+    """Atoms with coordinates, sorted by class, with the class blocks and Gram matrices that solvers and rules ask for.
+
+    Use `Dictionary.build`, which validates. Atoms of a class lie next to each other, so that a class block is a
+    slice and never a copy; ``order`` leads back to the order given by the user. Arrays
+    with an entry per feature or per pair of atoms have the library and device of the samples given; positions are
+    NumPy arrays.
+
+    Attributes
+    ----------
+    origin : array of shape (n_features,) or None
+        The point that was subtracted from the samples given, after they were multiplied by ``units``.
+    units : float
+        A power of two.
+    """
+
+    origin: np.ndarray | None = None
+    units: float = 1.0
+
+    @classmethod
+    def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
+        """Validate samples and sort them by class.
+
+        Parameters
+        ----------
+        samples : array-like of shape (n_samples, n_features)
+            Rows are training samples. float32 stays float32; anything else numeric becomes float64.
+        labels : array-like of shape (n_samples,) or None
+            Class of each sample; None makes a single class.
+        normalize : bool, default=True
+            Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
+        classes : array-like or None
+            Classes that get a block even if it is empty; they must include every label in ``labels``.
+        dtype : dtype or sequence of dtypes
+            A single dtype is the dtype of the atoms.
+        name : str, default="X"
+            What error messages call the samples.
+
+        Returns
+        -------
+        Dictionary
+        """
+        samples = check_samples(samples, name, dtype)
+        given = np.zeros(samples.shape[0], int) if labels is None else labels
+        labels = column_or_1d(to_numpy(given))
+        check_consistent_length(labels, range(samples.shape[0]))
+        found, codes = np.unique(labels, return_inverse=True)
+        if classes is not None:
+            found, codes = _among(np.unique(to_numpy(classes)), found, codes)
+        order = np.argsort(codes, kind="stable")
+        atoms = namespace(samples).take(samples, like(order, samples), axis=0)
+        if normalize:
+            atoms = unit_rows(atoms, copy=False)
+        return cls(atoms, order, like(found, given), _bounds(codes[order], len(found)))
+
+    @property
+    def has_coordinates(self):
+        """True: ``coordinates`` are the atoms."""
+        return True
+
+    @property
+    def coordinates(self):
+        """The columns of the paper's X, as rows: (n_atoms, n_features)."""
+        return self.atoms
+
+    @property
+    def dimension(self):
+        """Number of features."""
+        return self.n_features
+
+    @cached_property
+    def in_double(self):
+        """The same dictionary in double precision; the dictionary itself if it already is."""
+        return self.with_atoms(in_double(self.atoms)) if self.is_single else self
+
+    @cached_property
+    def in_single(self):
+        """The same dictionary in single precision; the dictionary itself if it already is."""
+        return self if self.is_single else self.with_atoms(self.atoms.astype(np.float32))
+
+    def with_atoms(self, atoms):
+        """The same classes with other coordinates, and the origin that these have."""
+        return replace(self, atoms=atoms, origin=None, units=1.0)
+
+    @cached_property
+    def largest_entry(self):
+        """The largest absolute value in the atoms."""
+        return max(float(self.xp.max(self.atoms)), -float(self.xp.min(self.atoms)))
+
+    @property
+    def largest_square(self):
+        """The largest squared norm that an atom can have, from its largest entry; zero where it is lost."""
+        return self.largest_entry * self.largest_entry * self.n_features
+
+    def scaled(self, factor):
+        """The same dictionary in other units."""
+        return replace(self, atoms=self.atoms * factor, units=factor)
+
+    @cached_property
+    def centred(self):
+        """The same dictionary with the mean atom as its origin."""
+        origin = self.xp.astype(self.mean, self.dtype)
+        centred = replace(self, atoms=self.atoms - origin, origin=origin)
+        if growth := self._carried("centred_gram"):
+            vars(centred)["gram"] = growth.extend_centred_gram(centred.atoms, origin)
+        return centred
+
+    def moved(self, queries, aim=1.0):
+        """Queries as given, in the units of these atoms; aim·y is measured from their origin."""
+        queries = queries if self.units == 1.0 else queries * self.units
+        return queries if self.origin is None else queries - self.origin / aim
+
+    def eigenvalues(self, on_plane):
+        """Squares of the singular values of X, which are as accurate as the atoms are."""
+        # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
+        atoms = in_double((self.centred if on_plane else self).atoms)
+        return to_numpy(self.xp.linalg.svdvals(atoms)) ** 2, 16.0 * np.finfo(float).eps ** 2 * self.n_features
+
+    @cached_property
+    def gram(self):
+        """XᵀX, computed on first use and cached."""
+        growth = self._carried("gram")
+        return growth.extend_gram(self.atoms) if growth else gram_of(self.atoms)
+
+    @cached_property
+    def scatter(self):
+        """XXᵀ in double precision, (n_features, n_features)."""
+        growth = self._carried("scatter")
+        return growth.extend_scatter(self.atoms) if growth else scatter_of(self.atoms)
+
+    @cached_property
+    def squares(self):
+        """‖x‖² of each atom, in double precision."""
+        if is_foreign(self.atoms):
+            return row_squares(in_double(self.atoms))
+        return np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64)
+
+    @cached_property
+    def mean(self):
+        """x̄, the mean atom, in double precision."""
+        return self.xp.mean(in_double(self.atoms), axis=0)
+
+    @property
+    def squared_mean(self):
+        """‖x̄‖²."""
+        return float(self.mean @ self.mean)
+
+    @cached_property
+    def spread(self):
+        """(X − x̄1ᵀ)(X − x̄1ᵀ)ᵀ in double precision, the scatter about the mean."""
+        growth = self._carried("spread")
+        return growth.extend_spread(self.atoms) if growth else scatter_of(in_double(self.atoms) - self.mean)
+
+    @cached_property
+    def block_grams(self):
+        """X_iᵀX_i of each class."""
+        return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
+
+    @cached_property
+    def flat_block_grams(self):
+        """X_iᵀX_i of all classes, one after the other in one array, and where each begins; for many small classes."""
+        from ancr.backends.kernels import class_grams
+
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.bounds) ** 2)])
+        flat = np.empty(starts[-1], self.dtype)
+        class_grams(*map(read_only, (self.atoms, self.bounds, starts)), flat)
+        return flat, starts
+
+    # --- inner products with queries and codes
+
+    def cross(self, queries, scale=1.0):
+        """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms)."""
+        if self._knows(queries):
+            return scale * vars(self)["_known"][1]
+        return (queries if scale == 1.0 else scale * queries) @ self.atoms.T
+
+    def residual_cross(self, queries, codes, target=1.0, gram=1.0):
+        """xᵀ(target·y − gram·Xc) for each query y with code c and each atom x; without queries y is zero."""
+        image = gram * self.image(codes)
+        return (-image if queries is None else target * queries - image) @ self.atoms.T
+
+    def class_cross(self, codes):
+        """X_iᵀX_i c_i for each class i, side by side: (n_queries, n_atoms)."""
+        products = [(codes[:, block] @ self.atoms[block, :]) @ self.atoms[block, :].T for block in self.blocks]
+        return self.xp.concat(products, axis=1)
+
+    def image(self, codes):
+        """Xc for each code, a point where queries live."""
+        return codes @ self.atoms
+
+    def squared_norms(self, queries):
+        """‖y‖² of each query, for NumPy arrays in double precision."""
+        return row_squares(queries) if is_foreign(queries) else np.einsum("ij,ij->i", queries, queries, dtype=float)
+
+    def squared_distances_to_mean(self, queries):
+        """‖y − x̄‖² of each query to the mean atom x̄, in double precision."""
+        return row_squares(in_double(queries) - self.mean)
+
+    def misfits(self, queries, codes, scale=1.0):
+        """‖scale·y − Xc‖² for each query."""
+        return row_squares(scale * queries - self.image(codes))
+
+    def class_misfits(self, queries, codes, scale=1.0):
+        """‖scale·y − X_i c_i‖² for each query y and class i, in the cheapest way: (n_queries, n_classes)."""
+        return self._class_misfits(queries if scale == 1.0 else scale * queries, codes)
+
+    def class_shortfalls(self, codes):
+        """‖Xc − X_i c_i‖² for each class i: how far it falls short of what all classes represent together."""
+        return self._class_misfits(self.image(codes), codes)
+
+    def lengths_with_and_without(self, queries, row, atoms, weights, place):
+        """‖y − Σ w_j x_j‖ of one query of a block over some atoms, and the same without the atom at ``place``."""
+        used = to_numpy(self.xp.take(self.atoms, like(atoms, self.atoms), axis=0))
+        misfit = to_numpy(queries[row, :]) - weights @ used
+        return np.linalg.norm(misfit), np.linalg.norm(misfit + weights[place] * used[place])
+
+    def _class_misfits(self, targets, codes):
+        if sparse.issparse(codes):
+            return self._misfits_of_sparse(targets, codes)
+        # Writing, reading and squaring the d-vector X_i c_i of a class was measured to cost 4 products per entry.
+        spared = 4 * self.n_classes * self.n_features + self._knows(targets) * self.n_atoms * self.n_features
+        if (np.diff(self.bounds) ** 2).sum() < spared:
+            return self._misfits_through_grams(targets, codes)
+        squares = [self._misfits_of_class(k, targets, codes) for k in range(self.n_classes)]
+        return self.xp.stack(squares, axis=1)
+
+    def _misfits_of_sparse(self, targets, codes):
+        from ancr.backends.kernels import sparse_class_squares
+
+        squares = np.empty((len(targets), self.n_classes), targets.dtype)
+        codes.sort_indices()  # the entries of a class must be contiguous
+        arrays = (codes.indptr, codes.indices, codes.data, targets, self.atoms, self.labels)
+        sparse_class_squares(*map(read_only, arrays), squares)
+        return squares
+
+    def _misfits_of_class(self, k, targets, codes):
+        """‖t − X_k c_k‖² from the d-vector of class k itself."""
+        block = self.blocks[k]
+        return row_squares(targets - codes[:, block] @ self.atoms[block, :])
+
+    def _misfits_through_grams(self, targets, codes):
+        """‖t‖² − 2·tᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
+        xp = self.xp
+        spread = self.class_forms(codes) + row_squares(targets)[:, None]
+        squares = spread - 2.0 * self.class_dots(codes, self.cross(targets))
+        # Below this share of the terms added up, too few correct digits are left for a square root.
+        cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
+        for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
+            mask, column = cancelled[:, k], squares[:, k]
+            (rows,) = xp.nonzero(mask)
+            column[mask] = self._misfits_of_class(k, xp.take(targets, rows, axis=0), xp.take(codes, rows, axis=0))
+            squares[:, k] = column
+        return squares
+
+
+def check_samples(samples, name="X", dtype=_FLOATS):
+    """Validate samples of any library; float32 stays float32, anything else numeric becomes float64."""
+    if is_foreign(samples):
+        return check_rows(samples, name, None if dtype is _FLOATS else dtype)
+    return check_array(samples, dtype=dtype, input_name=name)
+
+
 def _among(classes, found, codes):
     """The classes, and the position among them of each label ``found[codes]``; every label must be listed."""
     if kind_of_labels(classes) != kind_of_labels(found) or not np.isin(found, classes).all():
@@ -454,3 +630,8 @@ def _bounds(sorted_codes, n_classes):
 def kind_of_labels(classes):
     """Kind of the labels: numbers, strings or objects. Only labels of the same kind can be sorted together."""
     return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind
+
+
+def about_mean(columns):
+    """Columns minus their means."""
+    return columns - columns.mean(axis=0)

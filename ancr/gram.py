@@ -43,6 +43,16 @@ class Growth:
         old = self.held["centred_gram"] - shift[:, None].astype(atoms.dtype) - shift.astype(atoms.dtype)
         return Growth({"gram": old}, self.old, self.new).extend_gram(atoms)
 
+    def extend_gram_by(self, rows):
+        """The same where inner products are given: ``rows`` are those of the new atoms with all atoms."""
+        gram = np.empty((rows.shape[1], rows.shape[1]), rows.dtype)
+        gram[np.ix_(self.old, self.old)] = self.held["gram"]
+        gram[self.new] = rows
+        gram[:, self.new] = rows.T
+        among = rows[:, self.new]
+        gram[np.ix_(self.new, self.new)] = 0.5 * (among + among.T)
+        return gram
+
     def extend_scatter(self, atoms):
         """The scatter of the old atoms plus that of the new ones."""
         return self.held["scatter"] + scatter_of(atoms[self.new])

@@ -5,7 +5,7 @@ repeated when the model is loaded. ``docs/model-format.md`` describes every entr
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ class Model:
     columns : tuple of str
         Names of the table's columns.
     standardize : bool
-        Whether each column is scaled to zero mean and unit variance first.
+        Whether columns are scaled to zero mean and the same variance first.
     """
 
     method: str
@@ -73,9 +73,10 @@ class Model:
     def build(self):
         """The fitted pipeline: scaling, if requested, and the classifier."""
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        steps = [StandardScaler()] if self.standardize else []
+        from ancr.features.columns import StandardColumns
+
+        steps = [StandardColumns()] if self.standardize else []
         pipeline = make_pipeline(*steps, make_classifier(self.method, self.params))
         try:
             return pipeline.fit(self.samples, self.labels)
@@ -83,8 +84,16 @@ class Model:
             settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
             raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
 
+    def settled(self, fitted):
+        """The model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
+        chosen = getattr(fitted[-1], "chosen_grid_", {})
+        return replace(self, params={**self.params, **chosen})
+
     def save(self, path):
-        """Write the model."""
+        """Write the model; parameters must be numbers, texts and lists of them."""
+        for name, value in self.params.items():
+            if not _is_plain(value):
+                raise ModelFileError(f"{name}={value!r} cannot be saved: a model file holds names and numbers, no code")
         header = {
             "format": FORMAT,
             "version": list(self.version),
@@ -150,6 +159,14 @@ def _check_entries(header, arrays):
             raise ValueError(f"{name!r} has {found}, but expected {len(samples)} texts")
     if len(header["columns"]) not in (0, samples.shape[1]):
         raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
+
+
+def _is_plain(value):
+    """Whether JSON can hold a value."""
+    try:
+        return bool(json.dumps(value))
+    except TypeError:
+        return False
 
 
 def _is_list_of(value, kind):

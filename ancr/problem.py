@@ -8,8 +8,8 @@ from functools import cached_property
 from math import frexp, sqrt
 from typing import Any
 
-from ancr.backends.arrays import Array, row_squares
-from ancr.dictionary import Dictionary
+from ancr.backends.arrays import Array
+from ancr.dictionary import BaseDictionary
 from ancr.quadratics import Quadratic, weights_of
 from ancr.sets import Set, named_set
 
@@ -30,7 +30,7 @@ class Problem:
     moving the origin, for callers that read their pulls.
     """
 
-    dictionary: Dictionary
+    dictionary: BaseDictionary
     quadratic: Quadratic
     constraint: Set
     relaxation: float | None = None
@@ -39,7 +39,7 @@ class Problem:
     @classmethod
     def of(
         cls,
-        dictionary: Dictionary,
+        dictionary: BaseDictionary,
         quadratic: str | Callable[..., Quadratic],
         constraint: str | Set,
         *,
@@ -90,7 +90,7 @@ class Problem:
             / form.factor
         )
         unreachable = 1.0 - self.quadratic.reach(self.dictionary)
-        return value + unreachable * row_squares(queries) if unreachable else value
+        return value + unreachable * self.dictionary.squared_norms(queries) if unreachable else value
 
     def scale(self, queries: Array, codes: Any) -> Array:
         """What a gap is relative to, for each query: the larger of ‖y − centre‖² and the objective itself."""
@@ -121,7 +121,8 @@ class StandardForm:
     @classmethod
     def of(cls, problem: Problem) -> StandardForm:
         """Centre and rescale a problem as far as it needs to be."""
-        dictionary, quadratic, factor = problem.dictionary, problem.quadratic, _factor(problem)
+        dictionary: Any = problem.dictionary  # with coordinates, where they are moved
+        quadratic, factor = problem.quadratic, _factor(problem)
         if factor != 1.0:
             dictionary = dictionary.scaled(factor)
             ridge, absolute = _times_square(quadratic.ridge, factor), _times_square(quadratic.absolute, factor)
@@ -153,8 +154,16 @@ class StandardForm:
 
     def size(self, queries: Array) -> Array:
         """‖y‖² of each query in standard form times the reach of the quadratic, never below what rounding leaves."""
-        square = self.problem.dictionary.xp.clip(row_squares(queries), self.least, None)
-        return self.problem.quadratic.reach(self.problem.dictionary) * square
+        dictionary = self.problem.dictionary
+        square = dictionary.xp.clip(self.squares_of(queries), self.least, None)
+        return self.problem.quadratic.reach(dictionary) * square
+
+    @property
+    def squares_of(self) -> Callable[[Array], Array]:
+        """Function for ‖y − centre‖² of queries in standard form; without coordinates the origin stays where it is."""
+        dictionary = self.problem.dictionary
+        apart = not self.problem.has_origin and not dictionary.has_coordinates
+        return dictionary.squared_distances_to_mean if apart else dictionary.squared_norms
 
 
 def _times_square(weight: float, factor: float) -> float:
@@ -164,6 +173,9 @@ def _times_square(weight: float, factor: float) -> float:
 
 def _factor(problem: Problem) -> float:
     """A power of two that brings atoms and ridge to safe numbers; one if they already are."""
-    largest = max(problem.dictionary.largest_entry, sqrt(problem.quadratic.ridge))
+    dictionary: Any = problem.dictionary
+    if not dictionary.has_coordinates:
+        return 1.0
+    largest = max(dictionary.largest_entry, sqrt(problem.quadratic.ridge))
     exponent = max(frexp(largest)[1], -1000)
-    return 1.0 if abs(exponent) <= _SAFE_EXPONENT[problem.dictionary.is_single] or not largest else 2.0**-exponent
+    return 1.0 if abs(exponent) <= _SAFE_EXPONENT[dictionary.is_single] or not largest else 2.0**-exponent

@@ -79,7 +79,7 @@ class Quadratic:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
         value = self.excess(dictionary, queries, codes)
         unreachable = 1.0 - self.reach(dictionary)
-        return value + unreachable * row_squares(queries) if unreachable else value
+        return value + unreachable * dictionary.squared_norms(queries) if unreachable else value
 
     def excess(self, dictionary, queries, codes):
         """The objective without the constant that no code can reach, which is never negative."""
@@ -93,7 +93,7 @@ class Quadratic:
             value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
         if self.blocks:
             aim = 0.0 if self.gram else self.target / self.blocks
-            value += self.blocks * row_sums(dictionary.class_misfits(aim * queries, codes))
+            value += self.blocks * row_sums(dictionary.class_misfits(queries, codes, aim))
         return value
 
 

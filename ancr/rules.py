@@ -103,7 +103,7 @@ class Probabilistic(Rule):
 
     def scores(self, dictionary, queries, codes):
         """−‖Xc − X_i c_i‖²."""
-        return -dictionary.class_misfits(dictionary.image(codes), codes)
+        return -dictionary.class_shortfalls(codes)
 
 
 class LabelScore(Rule):

@@ -21,7 +21,6 @@ from ancr.backends.arrays import (
     map_rows,
     namespace,
     row_dots,
-    row_squares,
     row_sums,
     to_numpy,
 )
@@ -255,7 +254,7 @@ class NonNegative(Set):
 
     def _by_own_directions(self, look, bounds, lifted):
         """Bounds that are not good enough, improved by an e of each query's own, over the atoms that pull at all."""
-        square, raised = to_numpy(row_squares(look.queries)), to_numpy(look.raised_pull)
+        square, raised = to_numpy(look.dictionary.squared_norms(look.queries)), to_numpy(look.raised_pull)
         lengths, improved = to_numpy(look.problem.lengths), np.array(to_numpy(bounds))
         for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
             tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))

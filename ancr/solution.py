@@ -67,10 +67,13 @@ class Solution:
 
     def _by_block(self, function: Callable[[Array, Any], Array]) -> Array:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8
-        parts = map_rows(
-            lambda block: function(self.queries[block, :], self.sorted_codes[block, :]), self.queries, row_bytes
-        )
-        return concat(parts)
+
+        def work(block: slice) -> Array:
+            queries = self.queries[block, :]
+            with self.problem.dictionary.keeping(queries):
+                return function(queries, self.sorted_codes[block, :])
+
+        return concat(map_rows(work, self.queries, row_bytes))
 
     @cached_property
     def objective(self) -> Array:

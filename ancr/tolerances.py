@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Tolerances:
     admm: float
 
     @classmethod
-    def of(cls, dictionary: Dictionary) -> Tolerances:
+    def of(cls, dictionary: BaseDictionary) -> Tolerances:
         """The tolerances for a dictionary's precision."""
         return _SINGLE if dictionary.is_single else _DOUBLE
 

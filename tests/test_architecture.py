@@ -104,3 +104,5 @@ def test_only_solvers_that_declare_it_read_coordinates():
     for name, text in files.items():
         if name.startswith("solvers/") and "(Solver)" in text and ".atoms" in text:
             assert "on_coordinates = True" in text, name
+        if name.startswith("solvers/") and "(Solver)" in text and ".coordinates" in text:
+            assert "on_coordinates = True" in text or "has_coordinates" in text, name

@@ -35,6 +35,31 @@ def test_a_loaded_model_predicts_the_same(saved):
     assert (model.method, model.params, model.version) == ("NRC", {"rule": "res"}, VERSION)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": "rbf", "gamma": 0.5, "power": 0.5},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0},
+        {"kernel": "rbf", "n_landmarks": 8, "random_state": 0},
+    ],
+    ids=str,
+)
+def test_the_space_of_a_model_is_saved(tmp_path, params):
+    samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
+    Model("ANCR", params, samples, labels, np.arange(20).astype(str)).save(tmp_path / "model.npz")
+    loaded = Model.load(tmp_path / "model.npz").build()
+    expected = ancr.ANCRClassifier(**params).fit(samples, labels)
+    np.testing.assert_array_equal(loaded.decision_function(samples + 0.1), expected.decision_function(samples + 0.1))
+
+
+def test_code_is_not_saved(tmp_path):
+    samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
+    model = Model("ANCR", {"kernel": np.dot}, samples, labels, np.arange(20).astype(str))
+    with pytest.raises(ModelFileError, match=r"kernel=.* cannot be saved: a model file holds names and numbers"):
+        model.save(tmp_path / "model.npz")
+    assert not (tmp_path / "model.npz").exists()
+
+
 def test_newer_major_version_is_refused_and_newer_minor_is_read(saved):
     assert Model.load(rewritten(saved, version=[VERSION[0], 99], novelty=1)).version == (VERSION[0], 99)
     with pytest.raises(ModelFileError, match=rf"model format {VERSION[0] + 1}\.0, but ancr .* reads up to 1\.x"):

@@ -186,3 +186,21 @@ def sparse_class_squares(indptr, indices, values, targets, atoms, labels, square
             for k in range(targets.shape[1]):
                 square += misfit[k] * misfit[k]
             squares[row, label] = square
+
+
+@njit(**_KERNEL)
+def sparse_class_misfits(indptr, indices, values, base, cross, gram, labels, scale, squares):
+    """``squares[:, i] = ‖t‖² − 2s·k_iᵀc_i + c_iᵀK_ii c_i`` from CSR codes with sorted indices; ``base`` is ‖t‖²."""
+    for row in range(base.size):
+        squares[row] = base[row]
+        i = indptr[row]
+        while i < indptr[row + 1]:
+            label, square, last = labels[indices[i]], base[row], i
+            while last < indptr[row + 1] and labels[indices[last]] == label:
+                atom, pull = indices[last], -2.0 * scale * float(cross[row, indices[last]])
+                for j in range(i, last):
+                    pull += 2.0 * float(values[j]) * float(gram[atom, indices[j]])
+                square += float(values[last]) * (pull + float(values[last]) * float(gram[atom, atom]))
+                last += 1
+            squares[row, label] = max(square, 0.0)
+            i = last

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import like, namespace, to_numpy
+from ancr.backends.arrays import to_numpy
 
 
 @dataclass(frozen=True)
@@ -42,23 +42,22 @@ class Explanation:
 
 def explain_block(dictionary, queries, codes, predicted, top):
     """One `Explanation` per query, for a block of queries, as NumPy arrays for codes of any library."""
-    codes, queries = sparse.csr_array(to_numpy(codes)), to_numpy(queries)
+    codes, norms = sparse.csr_array(to_numpy(codes)), np.sqrt(to_numpy(dictionary.squared_norms(queries)))
+    ends = zip(codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
     return [
-        _explain(dictionary, query, codes.indices[a:b], codes.data[a:b], label, top)
-        for query, a, b, label in zip(queries, codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
+        _explain(dictionary, queries, row, norms[row] or 1.0, codes.indices[a:b], codes.data[a:b], label, top)
+        for row, (a, b, label) in enumerate(ends)
     ]
 
 
-def _explain(dictionary, query, support, weights, label, top):
+def _explain(dictionary, queries, row, norm, support, weights, label, top):
     strongest = np.argsort(-np.abs(weights), kind="stable")[:top]
     shares = np.empty(len(strongest))
-    norm = np.linalg.norm(query) or 1.0
     for place, i in enumerate(strongest):
-        own = dictionary.labels[support] == dictionary.labels[support[i]]
-        atoms = _rows(dictionary.atoms, support[[i, *np.flatnonzero(own)]])
-        misfit = query - weights[own] @ atoms[1:]
-        without = misfit + weights[i] * atoms[0]
-        shares[place] = (np.linalg.norm(without) - np.linalg.norm(misfit)) / norm
+        own = np.flatnonzero(dictionary.labels[support] == dictionary.labels[support[i]])
+        own = np.concatenate([[i], own[own != i]])
+        with_it, without = dictionary.lengths_with_and_without(queries, row, support[own], weights[own], 0)
+        shares[place] = (without - with_it) / norm
     chosen = support[strongest]
     return Explanation(
         label,
@@ -67,7 +66,3 @@ def _explain(dictionary, query, support, weights, label, top):
         to_numpy(dictionary.classes)[dictionary.labels[chosen]],
         shares,
     )
-
-
-def _rows(atoms, which):
-    return to_numpy(namespace(atoms).take(atoms, like(which, atoms), axis=0))

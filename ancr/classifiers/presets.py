@@ -19,6 +19,8 @@ class CRCClassifier(BaseRepresentationClassifier):
         How the code is found.
     rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -40,11 +42,27 @@ class CRCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(self, *, alpha=1e-3, solver="exact", rule="reg", normalize=True, temperature=0.1):
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        solver="exact",
+        rule="reg",
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
         self.alpha = alpha
         self.solver = solver
         self.rule = rule
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
 
@@ -64,6 +82,8 @@ class ACRClassifier(CRCClassifier):
         How the code is found.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -77,8 +97,36 @@ class ACRClassifier(CRCClassifier):
 
     quadratic, constraint = "ridge", "affine"
 
-    def __init__(self, *, alpha=1e-3, solver="exact", rule="res", normalize=True, temperature=0.1):
-        super().__init__(alpha=alpha, solver=solver, rule=rule, normalize=normalize, temperature=temperature)
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        solver="exact",
+        rule="res",
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
+        super().__init__(
+            alpha=alpha,
+            solver=solver,
+            rule=rule,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            power=power,
+            normalize=normalize,
+            n_landmarks=n_landmarks,
+            random_state=random_state,
+            temperature=temperature,
+        )
 
 
 class ANCRClassifier(BaseRepresentationClassifier):
@@ -115,6 +163,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
     code : {"c", "z"} or None, default=None
         ADMM and a relaxation give two codes to classify with: z lies in the set, c only near it. None means c with
         a relaxation and z for ADMM.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -147,7 +197,14 @@ class ANCRClassifier(BaseRepresentationClassifier):
         tol=None,
         relaxation=None,
         code=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -159,6 +216,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
 
@@ -204,7 +262,14 @@ class NRCClassifier(BaseRepresentationClassifier):
         tol=None,
         relaxation=None,
         code=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
         temperature=0.1,
     ):
         self.solver = solver
@@ -215,4 +280,5 @@ class NRCClassifier(BaseRepresentationClassifier):
         self.relaxation = relaxation
         self.code = code
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature

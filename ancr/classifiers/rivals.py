@@ -5,7 +5,7 @@ from sklearn.utils._param_validation import StrOptions
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.problem import Problem
 from ancr.rules import Rule, log_ratio
-from ancr.solvers import ClosedForm, Solver, SparseAugmented, make_solver
+from ancr.solvers import Solver, SparseAugmented, make_solver
 
 
 class NSCClassifier(BaseRepresentationClassifier):
@@ -22,6 +22,8 @@ class NSCClassifier(BaseRepresentationClassifier):
         λ ≥ 0; 0 is plain least squares.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -43,10 +45,25 @@ class NSCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "subspace", "free"
 
-    def __init__(self, *, alpha=1e-5, rule="res", normalize=True, temperature=0.1):
+    def __init__(
+        self,
+        *,
+        alpha=1e-5,
+        rule="res",
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
         self.alpha = alpha
         self.rule = rule
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
 
@@ -72,6 +89,8 @@ class SRCClassifier(BaseRepresentationClassifier):
     tol : float or None, default=None
         Relative duality gap to reach. None means, for the exact solver, 1e-8, in float32 1e-6; for the interior point
         0.01. Below 1e-5 rounding keeps the interior point from reaching it.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -97,12 +116,29 @@ class SRCClassifier(BaseRepresentationClassifier):
     }
     quadratic, constraint = "l1", "free"
 
-    def __init__(self, *, alpha=1e-3, solver="exact", rule="reg", tol=None, normalize=True, temperature=0.1):
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        solver="exact",
+        rule="reg",
+        tol=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
         self.alpha = alpha
         self.solver = solver
         self.rule = rule
         self.tol = tol
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
     def __sklearn_tags__(self):
@@ -126,7 +162,14 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
         max_iter=None,
         tol=None,
         code=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -139,6 +182,7 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
         self.tol = tol
         self.code = code
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
 
@@ -162,6 +206,8 @@ class ProCRCClassifier(_ClassTermClassifier):
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="pro"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -187,7 +233,14 @@ class ProCRCClassifier(_ClassTermClassifier):
         max_iter=None,
         tol=None,
         code=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
         temperature=0.1,
     ):
         super().__init__(
@@ -200,7 +253,14 @@ class ProCRCClassifier(_ClassTermClassifier):
             max_iter=max_iter,
             tol=tol,
             code=code,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            power=power,
             normalize=normalize,
+            n_landmarks=n_landmarks,
+            random_state=random_state,
             temperature=temperature,
         )
 
@@ -224,6 +284,8 @@ class CCRCClassifier(_ClassTermClassifier):
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -254,6 +316,8 @@ class CROCClassifier(BaseRepresentationClassifier):
         w in [0, 1].
     subspace_alpha : float, default=1e-4
         λ ≥ 0 of the class codes.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -266,11 +330,27 @@ class CROCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(self, *, alpha=1e-3, weight=0.5, subspace_alpha=1e-4, normalize=True, temperature=0.1):
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        weight=0.5,
+        subspace_alpha=1e-4,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
         self.alpha = alpha
         self.weight = weight
         self.subspace_alpha = subspace_alpha
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
     def _make_rule(self):
@@ -296,7 +376,8 @@ class Mixed(Rule):
 
     def set_up(self, dictionary):
         """Prepare to code queries over each class alone."""
-        self._alone = ClosedForm().prepare(Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha))
+        problem = Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha)
+        self._alone = make_solver("closed_form", problem)
 
     def scores(self, dictionary, queries, codes):
         """log ‖c_i‖² − log [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²]."""
@@ -322,6 +403,8 @@ class SACRCClassifier(BaseRepresentationClassifier):
         Atoms in the sparse code, the method's k.
     rule : {"res", "reg", "pro", "label"}, default="label"
         How the code becomes a decision.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
     temperature : float, default=0.1
@@ -335,11 +418,27 @@ class SACRCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(self, *, alpha=1e-3, n_nonzero=50, rule="label", normalize=True, temperature=0.1):
+    def __init__(
+        self,
+        *,
+        alpha=1e-3,
+        n_nonzero=50,
+        rule="label",
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        power=1.0,
+        normalize=True,
+        n_landmarks=None,
+        random_state=None,
+        temperature=0.1,
+    ):
         self.alpha = alpha
         self.n_nonzero = n_nonzero
         self.rule = rule
         self.normalize = normalize
+        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
     def _make_solver(self, problem):

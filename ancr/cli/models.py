@@ -19,7 +19,15 @@ _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write the model to.")
 @LABEL
-@click.option("--method", default="ANCR", show_default=True, help="A name from the tables: ANCR, CRC, NRC and so on.")
+@click.option(
+    "--method",
+    help="A name from the tables: ANCR, CRC, NRC and so on, or ANCR-CV, which chooses its settings. "
+    "Default: ANCR-CV for tables whose columns have units if no setting is given, otherwise ANCR.",
+)
+@click.option("--kernel", type=click.Choice(["linear", "rbf", "poly"]), help="Inner product of samples.")
+@click.option("--gamma", type=float, help="Width of the kernel: exp(-gamma * distance squared). Default: scale.")
+@click.option("--power", type=float, help="Samples become sign(x) * |x|^power first; 0.5 often helps features.")
+@click.option("--n-landmarks", type=int, help="Approximate the kernel by so many samples, for large tables.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, such as alpha=0.01.")
 @IMAGE_FEATURES
 @STANDARDIZE
@@ -27,7 +35,11 @@ def train(
     data: Path,
     output: Path,
     label: str | None,
-    method: str,
+    method: str | None,
+    kernel: str | None,
+    gamma: float | None,
+    power: float | None,
+    n_landmarks: int | None,
     settings: tuple[str, ...],
     features: str,
     standardize: bool | None,
@@ -38,15 +50,22 @@ def train(
     Example:
       python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
       ancr train wine.csv --label target --set alpha=0.01 --output wine-model.npz
+      ancr train wine.csv --label target --kernel rbf --gamma 0.1 --output wine-model.npz
     """
     with readable_errors():
         from ancr.features.user_data import load_user_data
         from ancr.model_file import Model, make_classifier
 
         check_output(output, data)
-        params = dict(_setting(text) for text in settings)
-        make_classifier(method, params)
+        space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
+        params = {name: value for name, value in space.items() if value is not None}
+        params |= {"random_state": 0} if n_landmarks else {}  # a model must choose the same ones when it is loaded
+        params |= dict(_setting(text) for text in settings)
+        make_classifier(method or "ANCR", params)
         user_data = load_user_data(data, label, features)
+        spaces = user_data.spaces(standardize)
+        method = method or ("ANCR-CV" if spaces and not params else "ANCR")
+        params = {**spaces, **params} if method == "ANCR-CV" else params
         model = Model(
             method,
             params,
@@ -55,10 +74,10 @@ def train(
             user_data.names,
             features=user_data.features,
             columns=user_data.columns,
-            standardize=user_data.has_units if standardize is None else standardize,
+            standardize=user_data.is_standardized(standardize),
         )
-        model.build()  # a model that cannot be fitted must not be saved
-        model.save(output)
+        fitted = model.build()  # a model that cannot be fitted must not be saved
+        model.settled(fitted).save(output)
     click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
     click.echo(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 

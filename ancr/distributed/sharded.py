@@ -141,6 +141,11 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
                 "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
                 f"got {self.estimator!r}"
             )
+        if not self.estimator._make_space().is_plain:
+            raise ValueError(
+                "estimator must have kernel='linear' and power=1 to be used on shards; store the rows of its space in "
+                f"the files instead (Space.rows), got {self.estimator!r}"
+            )
         if self.estimator._make_rule().learns:
             raise ValueError(
                 f"estimator must have a rule that learns nothing to be used on shards, got {self.estimator!r}"

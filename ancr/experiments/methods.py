@@ -18,7 +18,7 @@ from ancr.experiments.tuned import tuned_methods
 from ancr.features import Eigenfaces
 
 
-def methods_for(dataset, setting, protocol):
+def methods_for(dataset, setting, protocol, spaces=None):
     """``{name: Method}`` for a protocol, data set and setting, in the order the paper lists them.
 
     Parameters
@@ -29,9 +29,12 @@ def methods_for(dataset, setting, protocol):
         ``"dim=54"``, ``"N=50"`` and so on.
     protocol : str
         ``"paper"``, ``"exact"`` or ``"cv"``.
+    spaces : dict or None
+        For ``"cv"``: the spaces to search, as parameters of `ancr.RepresentationClassifierCV`; None or empty for its
+        defaults.
     """
     if protocol == "cv":
-        return tuned_methods(dataset)
+        return tuned_methods(dataset, spaces)
     if protocol == "exact":
         return _optima(alpha=1e-4 if dataset == "ar" else 1e-3)
     if dataset == "ar":

@@ -104,7 +104,7 @@ def make_plans(source, draws=None, protocols=PROTOCOLS):
         for draw in range(draws)
         for setting in source.settings
         for protocol in protocols
-        for name, recipe in methods_for(source.name, setting, protocol).items()
+        for name, recipe in methods_for(source.name, setting, protocol, source.spaces).items()
     ]
 
 

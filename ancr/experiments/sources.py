@@ -7,12 +7,12 @@ from threading import Lock
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from ancr import datasets
 from ancr.datasets import dataset_info, per_class_split
 from ancr.experiments.pictures import read_picture, stored_pictures
 from ancr.features import Eigenfaces
+from ancr.features.columns import StandardColumns
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Source:
     digest = origin = ""
 
     def __init__(self, data_home=None):
+        # What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`.
+        self.spaces = {}
         self.data_home = data_home
         self._lock = Lock()
 
@@ -191,7 +193,8 @@ class UserSource(Source):
         self._bunch, self._image_paths = user_data.bunch, user_data.image_paths
         self.name = self.title = user_data.bunch.name
         self.origin = user_data.origin
-        self._standardize = user_data.has_units if standardize is None else standardize
+        self._standardize = user_data.is_standardized(standardize)
+        self.spaces = user_data.spaces(standardize)
         self.features = user_data.features + (", standardized" if self._standardize else "")
         self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
         self.settings = (f"{self._folds} folds",) if self._folds else ("given split",)
@@ -239,7 +242,7 @@ class UserSource(Source):
         split = super().split(setting, draw)
         if not self._standardize:
             return split
-        scaler = StandardScaler().fit(split.X)
+        scaler = StandardColumns().fit(split.X)
         return replace(split, X=scaler.transform(split.X), queries=scaler.transform(split.queries))
 
     def images(self):

@@ -8,6 +8,7 @@ import numpy as np
 from ancr.columns import share_one_range
 from ancr.datasets.folder import IMAGE_SUFFIXES, load_folder
 from ancr.datasets.table import check_finite, load_table, open_table, vector_chunks
+from ancr.features.columns import SPACES_OF_COLUMNS
 from ancr.features.deep import DeepFeatures
 from ancr.features.images import reading
 
@@ -50,6 +51,14 @@ class UserData:
         Columns of a table do, unless they share one range.
         """
         return bool(self.columns) and not share_one_range(self.bunch.data)
+
+    def is_standardized(self, standardize=None):
+        """Whether columns are scaled; ``standardize`` is what the user asked for, None for nothing."""
+        return self.has_units if standardize is None else standardize
+
+    def spaces(self, standardize=None):
+        """Parameters of a search over settings that fit these vectors; none where its defaults do."""
+        return dict(SPACES_OF_COLUMNS) if self.columns and self.is_standardized(standardize) else {}
 
     def scaling(self, standardize=None):
         """What is done with the columns, in words; ``standardize`` is what the user asked for, None for nothing."""

@@ -46,6 +46,24 @@ def fit_temperature(decisions, labels, start=None):
     return 1.0 / inverse, losses
 
 
+def brier_losses(decisions, labels, temperature):
+    """Brier score Σ_k (p_k − [k is right])² of each sample, p the softmax of its decision values over a temperature.
+
+    0 is best, 2 is certain and wrong. Unlike the log loss, it does not let a few samples that are sure and wrong decide
+    between settings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.selection.calibration import brier_losses
+    >>> brier_losses(np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 0.0]]), np.array([0, 0, 1]), 0.1)
+    array([0.5, 0. , 2. ])
+    """
+    shares = softmax(decisions / temperature, axis=1)
+    shares[np.arange(len(labels)), labels] -= 1.0
+    return np.einsum("ij,ij->i", shares, shares)
+
+
 def concentration(dictionary, codes):
     """Sparsity concentration index of each code: 1 if one class has all the weight, 0 if all classes have the same.
 

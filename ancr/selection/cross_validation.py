@@ -1,6 +1,7 @@
 """Settings chosen on the training set alone, by leave-one-out or in folds."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -13,26 +14,51 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ancr import spaces
 from ancr.backends.arrays import needs_numpy
-from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes
 from ancr.columns import warn_of_dominant_column
-from ancr.dictionary import Dictionary
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.leave_one_out import LeaveOneOut
-from ancr.selection.scoring import Folds, candidates, choose, leave_one_out, results_table
+from ancr.selection.scoring import candidates, choose, results_table
+from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
 from ancr.sets import asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.working_set.host import GRAM_BUDGET
+from ancr.spaces import grid_of_spaces
+
+# The lists of the grid, and the parameter of the classifier whose values each holds.
+_LISTS = {
+    "kernels": "kernel",
+    "gammas": "gamma",
+    "powers": "power",
+    "quadratics": "quadratic",
+    "constraints": "constraint",
+    "betas": "beta",
+    "alphas": "alpha",
+    "relaxations": "relaxation",
+    "rules": "rule",
+}
+# Parameters of the space that all members of a grid share.
+_SHARED = ("degree", "coef0", "normalize", "n_landmarks", "random_state")
+# More samples than this are not needed to choose settings.
+MOST_SAMPLES = 6000
 
 
 class RepresentationClassifierCV(BaseRepresentationClassifier):
     """`RepresentationClassifier` with its settings chosen on the training set.
 
-    Every combination of quadratic, set, β, λ, relaxation and rule is scored on held-out training samples: each is coded
-    over all others (leave-one-out, the default, which needs no refit) or over the training part of its fold. The same
-    decision values calibrate `predict_proba` and the reject option.
+    Combinations of space (kernel, γ, power), quadratic, set, β, λ, relaxation and rule are scored on held-out training
+    samples: each is coded over all others (leave-one-out, the default, which needs no refit) or over the training part
+    of its fold. The same decision values calibrate `predict_proba` and the reject option.
+
+    A setting is scored by the mean over its rules, and the best rule is taken at the best setting. Leaving a sample out
+    makes its own class the smallest, and where codes are spread over all atoms, this alone tells the rules the label:
+    ``"res"`` prefers a class with fewer atoms, ``"label"`` avoids it. The mean evens that out, and where rules differ
+    by more than a tenth of the samples, the setting is left aside. With three to five samples per class
+    ``best_score_`` still is some points too low, since a third to a fifth of the own class is missing.
 
     Cross-validation cannot detect a shift between training and test data. If samples come in groups that the queries
     will not share (the same session, the same patient), pass ``groups`` to `fit` and use a splitter that keeps groups
@@ -40,33 +66,46 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     Parameters
     ----------
+    kernels : sequence of str or callable, default=("linear", "rbf")
+        As ``kernel`` of `RepresentationClassifier`. ``"precomputed"`` must be the only one.
+    gammas : sequence of float or "scale", default=(0.5, 1.0, 2.0)
+        Values of γ for the kernels that have a width, ``"rbf"`` and ``"poly"``.
+    powers : sequence of float, default=(1.0, 0.5)
+        As ``power``.
     quadratics : sequence of str or callable, default=("ridge",)
-        As ``quadratic`` of `RepresentationClassifier`.
+        As ``quadratic``.
     constraints : sequence of str or Set, default=("free", "simplex")
         As ``constraint``.
-    alphas : sequence of float
+    alphas : sequence of float, default=(1e-3, 1e-2, 1e-1, 1.0)
         Values of λ.
     betas : sequence of float, default=(1e-3,)
         Values of β for the quadratics with class terms.
-    relaxations : sequence of float or None
+    relaxations : sequence of float or None, default=(0.1, 0.3, 1.0, None)
         Values of the relaxation of the non-negative and simplex sets; None is the hard constraint.
-    rules : sequence of str or Rule, default=("res",)
+    rules : sequence of str or Rule, default=("res", "label")
         As ``rule``.
+    search : {"screened", "full"}, default="screened"
+        ``"full"`` tries every combination. ``"screened"`` tries ridge regression on the free set at λ = 1e-3 … 1 in
+        every space, on about 1,500 samples if there are more; in the three best spaces every quadratic, set and
+        relaxation at the middle λ; then the neighbours of the best of these in λ and in the relaxation. A grid of one
+        space is tried in full.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         As ``solver``; pass an object to set a solver's own options. Solvers other than ``"exact"`` are scored in
         folds.
     code : {"c", "z"} or None, default=None
         Which code of a relaxed problem to classify with; None means c.
     cv : None, int, splitter or iterable, default=None
-        None: leave-one-out; five stratified folds if a Gram matrix of the samples would exceed 1 GiB or a setting
-        cannot leave one sample out without a refit; with ``groups``, five folds that keep groups together. Otherwise
-        as in scikit-learn.
-    scoring : {"log_loss", "accuracy"}, default="log_loss"
-        The criterion. Log loss (at the best temperature of each setting) distinguishes settings that get the same
-        samples right.
-    one_standard_error : bool, default=True
+        None: leave-one-out; five stratified folds if a setting cannot leave one sample out without a refit; with
+        ``groups``, five folds that keep groups together. Of more than 6,000 samples a stratified part of 6,000 is used
+        to choose; the classifier is fitted on all of them, and if the Gram matrix of a kernel would exceed 2 GiB, with
+        2,000 landmarks. Otherwise as in scikit-learn, on all samples.
+    scoring : {"brier", "log_loss", "accuracy"}, default="brier"
+        The criterion. Brier score and log loss, at the best temperature of each setting and rule, distinguish settings
+        that get the same samples right. The Brier score is not decided by a few samples that are certain and wrong, so
+        it also compares rules; see ``docs/choosing.md``.
+    one_standard_error : bool, default=False
         Take the setting with the sparsest codes among those within one standard error of the best: fewer samples to
-        show, faster answers, and no loss that the training set could show. False takes the best itself. (Atoms are
+        show and faster answers, for a loss that the training set cannot show but that is there on average. (Atoms are
         counted in z, the code in the set; codes on the free and affine sets use every atom.)
     precision : float, default=0.99
         Share of accepted answers that should be right, for ``predict(X, reject=True)``.
@@ -75,76 +114,107 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         smallest label where that is negative, and ``"rejected"`` for strings.
     tol : float or None, default=None
         Relative gap of the final solver.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    degree, coef0, normalize, n_landmarks, random_state
+        Of all spaces, as for `RepresentationClassifier`. The linear kernel has no landmarks.
 
     Attributes
     ----------
-    alpha_, relaxation_, rule_, quadratic_, constraint_, beta_ : float, None or str
+    kernel_, gamma_, power_, quadratic_, constraint_, alpha_, beta_, relaxation_, rule_ : float, None or str
         The settings chosen.
     best_params_ : dict
         The same, as parameters of a `RepresentationClassifier`.
+    chosen_grid_ : dict
+        The same, as parameters of this class: the grid that holds nothing else.
     best_score_ : float
         Accuracy of the chosen setting on held-out training samples.
     best_index_ : int
         Its position in ``cv_results_``.
     cv_results_ : dict of arrays
-        One entry per setting: ``params``, every parameter as ``param_…``, ``mean_test_score`` (by ``scoring``, larger
-        is better) with ``standard_error`` and ``rank_test_score``, ``accuracy``, ``log_loss``, ``temperature`` and
-        ``atoms_used`` (per code, on average).
+        One entry per setting and rule that was tried: ``params``, every parameter searched as ``param_…``,
+        ``mean_test_score`` (by ``scoring``, larger is better) with ``standard_error``, ``mean_over_rules`` (of the
+        setting), ``rules_apart`` (the largest difference between accuracies of its rules) and ``rank_test_score``;
+        ``accuracy``, ``brier``, ``log_loss``, ``temperature``, ``atoms_used`` (per code, on average) and ``n_samples``
+        held out; ``stage`` (``"screening"``, ``"coarse"``, ``"fine"``, or ``"grid"`` for a full search) and, for the
+        screening, a ``note`` with the rank of the space. Ranks follow the choice: first ``mean_over_rules``, then
+        ``mean_test_score``; what could not be chosen comes last.
     temperature_ : float
         Divides the decision values in `predict_proba`; chosen to minimise the log loss.
     reject_label_ : number or str
         The label that stands for no answer.
     trust_ : Trust
         What `confidence` and the reject option learned: ``trust_.threshold`` and ``trust_.coverage``.
-    classes_, dictionary_, solver_, n_features_in_, feature_names_in_
+    classes_, space_, dictionary_, solver_, n_features_in_, feature_names_in_
         As for `RepresentationClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import RepresentationClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = RepresentationClassifierCV(kernels=["rbf"], powers=[1.0], constraints=["affine"]).fit(X, y)
+    >>> sorted(set(clf.cv_results_["param_gamma"]))
+    [0.5, 1.0, 2.0]
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        "kernels": ["array-like"],
+        "gammas": ["array-like"],
+        "powers": ["array-like"],
         "quadratics": ["array-like"],
         "constraints": ["array-like"],
         "alphas": ["array-like"],
         "betas": ["array-like"],
         "relaxations": ["array-like"],
         "rules": ["array-like"],
+        "search": [StrOptions({"screened", "full"})],
         "solver": [StrOptions(set(SOLVERS)), Solver],
         "code": [StrOptions({"c", "z"}), None],
         "cv": ["cv_object"],
-        "scoring": [StrOptions({"log_loss", "accuracy"})],
+        "scoring": [StrOptions({"brier", "log_loss", "accuracy"})],
         "one_standard_error": ["boolean"],
         "precision": [Interval(Real, 0, 1, closed="right")],
         "reject_label": [Integral, Real, str, None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
-        "normalize": ["boolean"],
+        **{name: spaces.PARAMETER_CONSTRAINTS[name] for name in _SHARED},
     }
 
     def __init__(
         self,
         *,
+        kernels=("linear", "rbf"),
+        gammas=(0.5, 1.0, 2.0),
+        powers=(1.0, 0.5),
         quadratics=("ridge",),
         constraints=("free", "simplex"),
-        alphas=(1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        alphas=(1e-3, 1e-2, 1e-1, 1.0),
         betas=(1e-3,),
-        relaxations=(0.1, 1.0, 10.0, None),
-        rules=("res",),
+        relaxations=(0.1, 0.3, 1.0, None),
+        rules=("res", "label"),
+        search="screened",
         solver="exact",
         code=None,
         cv=None,
-        scoring="log_loss",
-        one_standard_error=True,
+        scoring="brier",
+        one_standard_error=False,
         precision=0.99,
         reject_label=None,
         tol=None,
+        degree=3,
+        coef0=0.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
     ):
+        self.kernels = kernels
+        self.gammas = gammas
+        self.powers = powers
         self.quadratics = quadratics
         self.constraints = constraints
         self.alphas = alphas
         self.betas = betas
         self.relaxations = relaxations
         self.rules = rules
+        self.search = search
         self.solver = solver
         self.code = code
         self.cv = cv
@@ -153,7 +223,11 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self.precision = precision
         self.reject_label = reject_label
         self.tol = tol
+        self.degree = degree
+        self.coef0 = coef0
         self.normalize = normalize
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
     def fit(self, X, y, groups=None):
         """Choose the settings, then build the dictionary from all samples.
@@ -178,11 +252,13 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         check_classification_targets(y)
         indexable(X, y, groups)
 
-        def prepare(dictionary):
-            outcomes = list(self._outcomes(dictionary, X, y, groups, self._candidates(dictionary)))
-            return self._learned(dictionary, outcomes)
-
-        self._learn(Dictionary.build(X, y, normalize=self.normalize), prepare)
+        check_two_classes(np.unique(y))
+        tried, running = self._searched(X, y, groups)
+        best = running[choose(running, self.scoring, self.one_standard_error)]
+        if best.decisions is None:  # forgotten when another setting was ahead
+            best = self._scored_again(best, X, y, groups)
+        space = best.candidate.space.within_budget(len(X), X.itemsize).prepare(X)
+        self._learn(space, space.dictionary(X, y), partial(self._learned, space, best, tried, running))
         warn_of_dominant_column(X, self)
         return self
 
@@ -199,68 +275,105 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def _check_grid(self):
         """Check each entry of the grid as the classifier would."""
-        lists = {
-            "quadratics": ("quadratic", self.quadratics),
-            "constraints": ("constraint", self.constraints),
-            "betas": ("beta", self.betas),
-            "alphas": ("alpha", self.alphas),
-            "relaxations": ("relaxation", self.relaxations),
-            "rules": ("rule", self.rules),
-        }
-        for name, (single, values) in lists.items():
-            allowed = BaseRepresentationClassifier._parameter_constraints[single]
+        for name, single in _LISTS.items():
+            allowed, values = BaseRepresentationClassifier._parameter_constraints[single], getattr(self, name)
             if not len(values):
                 raise ValueError(f"{name} must hold at least one value")
             for value in values:
                 _check_entry(name, value, allowed)
 
-    def _candidates(self, dictionary):
-        """The grid, after checking that every setting can be solved."""
+    @property
+    def _spaces(self):
+        others = {name: getattr(self, name) for name in _SHARED}
+        return grid_of_spaces(self.kernels, self.gammas, self.powers, **others)
+
+    def _searched(self, X, y, groups):
+        """Outcomes of all settings tried, and of those that could be chosen."""
+        spaces = self._spaces
+        pairwise = [space.is_pairwise for space in spaces]
+        if any(pairwise) and not all(pairwise):
+            raise ValueError("kernels: 'precomputed' takes inner products in place of samples, so it must be alone")
+        small = {space: _one_of_each_class(space, X, y) for space in spaces}
+        grid = {space: self._candidates(space, dictionary) for space, dictionary in small.items()}
+        screeners = {space: self._screeners(space, dictionary) for space, dictionary in small.items()}
+        held_out = self._held_out(X, y, groups, small, grid)
+        few = held_out if self.cv is not None else held_out.stratified(SCREENED_SAMPLES, spaces[0])
+        options = (self.solver, self.code, self.scoring, self.one_standard_error)
+        search = Search(grid, screeners, held_out, few, *options)
+        return {"screened": search.screened, "full": search.full}[self.search]()
+
+    def _candidates(self, space, dictionary):
+        """The grid in a space, after checking that every setting can be solved."""
         lists = (self.quadratics, self.constraints, self.betas, self.alphas, self.relaxations)
-        grid = candidates(dictionary, self.solver, *lists)
+        grid = candidates(dictionary, self.solver, *lists, space)
         for one in grid:
             find_solver(self.solver, one.problem(dictionary))
         return grid
 
-    def _outcomes(self, dictionary, X, y, groups, grid):
+    def _screeners(self, space, dictionary):
+        """Ridge regression on the free set."""
+        return candidates(dictionary, "exact", ("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,), space)
+
+    def _held_out(self, X, y, groups, small, grid):
+        """The samples to choose on, and how they are held out."""
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
-        if one_out and self._needs_no_refit(dictionary, grid):
-            return leave_one_out(dictionary, grid, self.rules, self.code)
+        able = all(self._needs_no_refit(small[space], settings) for space, settings in grid.items())
+        fits = self.cv is None or 4 * len(X) ** 2 <= GRAM_BUDGET
+        splits = None if one_out and able and fits else partial(self._splits, X, y, groups)
+        held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)))
+        return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out
+
+    def _splits(self, X, y, groups, rows):
+        """Folds of some of the samples."""
+        X, y, groups = X[rows], y[rows], None if groups is None else np.asarray(groups)[rows]
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
             # Five folds, or as many as the largest class has samples.
-            most = max(2, int(np.diff(dictionary.bounds).max()))
+            most = max(2, int(np.unique(y, return_counts=True)[1].max()))
             splitter = kind(min(5, most), shuffle=True, random_state=0)
-        folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
-        settings = Folds(grid, self.rules, self.solver, self.code, self.normalize)
-        return settings.outcomes(X, y, dictionary.classes, folds)
+        return list(check_cv(splitter, y, classifier=True).split(X, y, groups))
 
     def _needs_no_refit(self, dictionary, grid):
         """Whether each sample can be coded over the others without a refit."""
-        fits = 4 * dictionary.n_atoms**2 <= GRAM_BUDGET
         learning = any(named_rule(rule).learns for rule in self.rules)
         able = all(LeaveOneOut.accepts(one.problem(dictionary)) for one in grid)
         exact = all(find_solver(self.solver, one.problem(dictionary)).is_exact for one in grid)
-        return exact and fits and able and not learning
+        return exact and able and not learning
 
-    def _learned(self, dictionary, outcomes):
-        index = choose(outcomes, self.scoring, self.one_standard_error)
-        best = outcomes[index]
+    def _scored_again(self, best, X, y, groups):
+        candidate = best.candidate
+        small = {candidate.space: _one_of_each_class(candidate.space, X, y)}
+        held_out = self._held_out(X, y, groups, small, {candidate.space: [candidate]})
+        outcomes = held_out.outcomes(candidate.space, [candidate], self.solver, self.code)
+        again = next(one for one in outcomes if one.rule is best.rule)
+        best.decisions, best.concentrations = again.decisions, again.concentrations
+        return best
+
+    def _learned(self, space, best, tried, running, dictionary):
         problem = best.candidate.problem(dictionary)
+        used = {name: getattr(space, name) for name in ("n_landmarks", "random_state")}
         return {
             "solver_": make_solver(self.solver, problem, tol=self.tol, code=self.code),
             "_rule": named_rule(best.rule).prepare(dictionary),
             "_judged_by": dictionary,
-            "best_index_": index,
-            "best_params_": {**best.settings, "solver": self.solver, "code": self.code, "normalize": self.normalize},
+            "best_index_": tried.index(best),
+            "best_params_": {**best.params, **used, "solver": self.solver, "code": self.code},
             "best_score_": float(best.right.mean()),
-            "cv_results_": results_table(outcomes, self.scoring),
+            "cv_results_": results_table(tried, self.scoring, [one in running for one in tried]),
             "temperature_": best.temperature,
             "reject_label_": self._missing_label(dictionary.classes),
             "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
             **{f"{name}_": value for name, value in best.settings.items()},
         }
+
+    @property
+    def chosen_grid_(self):
+        """The grid that holds the chosen setting alone, as parameters: fitting it scores that setting and no other."""
+        check_is_fitted(self)
+        lists = {name: [self.best_params_[single]] for name, single in _LISTS.items()}
+        used = {**lists, **{name: self.best_params_[name] for name in _SHARED}}
+        return {name: value for name, value in used.items() if name in self.get_params()}
 
     def _missing_label(self, classes):
         """The label that stands for no answer."""
@@ -354,25 +467,33 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
         tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in self.constraints)
+        tags.input_tags.pairwise = any(space.is_pairwise for space in self._spaces)
         return tags
 
 
 class ANCRClassifierCV(RepresentationClassifierCV):
-    """ANCR with λ and the relaxation chosen on the training set: the recommended first call.
+    """ANCR with everything chosen on the training set: the recommended first call.
 
-        c = argmin ‖y − Xc‖² + λ‖c‖² + γ/2·dist²(c, simplex)
+        c = argmin ‖φ(y) − Φc‖² + λ‖c‖² + γ/2·dist²(c, simplex)
 
-    The family ranges from CRC (γ → 0) to ANCR (γ = ∞, here None); the member that does best on held-out training
-    samples is chosen. See `RepresentationClassifierCV` for what is chosen and how, and for the attributes.
+    The family ranges from CRC (γ → 0, the free set) to ANCR (γ = ∞, here None), and φ is the space: a power, unit norm,
+    then the linear or an RBF kernel. The member that does best on held-out training samples is chosen. See
+    `RepresentationClassifierCV` for what is chosen and how, and for the attributes.
 
     Parameters
     ----------
-    alphas : sequence of float
+    kernels, gammas, powers : sequences
+        Spaces; γ of the kernel, not of the relaxation.
+    constraints : sequence of str, default=("free", "simplex")
+        ``("simplex",)`` leaves CRC out.
+    alphas : sequence of float, default=(1e-3, 1e-2, 1e-1, 1.0)
         Values of λ.
-    relaxations : sequence of float or None
-        Values of γ; None is the hard constraint.
-    rules, code, cv, scoring, one_standard_error, precision, reject_label, tol, normalize
+    relaxations : sequence of float or None, default=(0.1, 0.3, 1.0, None)
+        Values of the relaxation γ; None is the hard constraint.
+    rules, search, code, cv, scoring, one_standard_error, precision, reject_label, tol
         See `RepresentationClassifierCV`.
+    degree, coef0, normalize, n_landmarks, random_state
+        See `RepresentationClassifier`.
 
     References
     ----------
@@ -391,26 +512,40 @@ class ANCRClassifierCV(RepresentationClassifierCV):
     True
     """
 
-    quadratics, constraints, betas, solver = ("ridge",), ("simplex",), (0.0,), "exact"
+    quadratics, betas, solver = ("ridge",), (0.0,), "exact"
 
     def __init__(
         self,
         *,
-        alphas=(1e-4, 1e-3, 3e-3, 1e-2, 1e-1),
-        relaxations=(0.1, 1.0, 3.0, 10.0, 100.0, None),
-        rules=("res",),
+        kernels=("linear", "rbf"),
+        gammas=(0.5, 1.0, 2.0),
+        powers=(1.0, 0.5),
+        constraints=("free", "simplex"),
+        alphas=(1e-3, 1e-2, 1e-1, 1.0),
+        relaxations=(0.1, 0.3, 1.0, None),
+        rules=("res", "label"),
+        search="screened",
         code=None,
         cv=None,
-        scoring="log_loss",
-        one_standard_error=True,
+        scoring="brier",
+        one_standard_error=False,
         precision=0.99,
         reject_label=None,
         tol=None,
+        degree=3,
+        coef0=0.0,
         normalize=True,
+        n_landmarks=None,
+        random_state=None,
     ):
+        self.kernels = kernels
+        self.gammas = gammas
+        self.powers = powers
+        self.constraints = constraints
         self.alphas = alphas
         self.relaxations = relaxations
         self.rules = rules
+        self.search = search
         self.code = code
         self.cv = cv
         self.scoring = scoring
@@ -418,7 +553,18 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         self.precision = precision
         self.reject_label = reject_label
         self.tol = tol
+        self.degree = degree
+        self.coef0 = coef0
         self.normalize = normalize
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+
+def _one_of_each_class(space, X, y):
+    """A dictionary of one sample per class: enough to ask which settings can be solved."""
+    rows = np.unique(y, return_index=True)[1]
+    part = space.part(X, rows, rows)
+    return space.prepare(part).dictionary(part, y[rows])
 
 
 def _check_entry(name, value, allowed):

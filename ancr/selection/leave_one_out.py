@@ -26,16 +26,21 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ancr.backends.arrays import blas_threads_for, map_rows
 from ancr.backends.psd import psd_inverse
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.quadratics import relaxed
+from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.relaxed import Relaxed, from_last_pricing, shift
-from ancr.solvers.whitening import Spectrum
+from ancr.solvers.whitening import spectrum
 from ancr.solvers.working_set.host import HostWorkingSet, Run
 
 # Atoms per block: more than for queries, since no matrix product has to stay in cache.
 BLOCK_ROWS = 1024
+
+# Solvers whose problems can be solved for each atom without it.
+_SOLVERS: tuple[Solver, ...] = (ClosedForm(), GramClosedForm(), HostWorkingSet(), Relaxed())
 
 Block = Callable[[slice], tuple[Any, Any]]
 
@@ -45,23 +50,23 @@ class LeaveOneOut:
 
     Parameters
     ----------
-    dictionary : Dictionary
+    dictionary : BaseDictionary
         The atoms. Their Gram matrix must fit in memory.
     tol : float
         Relative gap of the codes on a set with inequalities.
     """
 
-    def __init__(self, dictionary: Dictionary, tol: float = 1e-8) -> None:
+    def __init__(self, dictionary: BaseDictionary, tol: float = 1e-8) -> None:
         self.dictionary, self._tol = dictionary, tol
         self._known: dict[Any, sparse.csr_array] = {}
 
     @cached_property
-    def _double(self) -> Dictionary:
+    def _double(self) -> Any:
         return self.dictionary.in_double
 
     @cached_property
-    def _spectrum(self) -> Spectrum:
-        return Spectrum(self.dictionary)
+    def _spectrum(self) -> Any:
+        return spectrum(self.dictionary)
 
     @staticmethod
     def accepts(problem: Problem) -> bool:
@@ -69,7 +74,7 @@ class LeaveOneOut:
         flat = not (problem.constraint.has_inequalities or problem.has_l1_term)
         if flat and not problem.quadratic.ridge:
             return False
-        return any(solver.objection(problem) is None for solver in (ClosedForm(), HostWorkingSet(), Relaxed()))
+        return any(solver.objection(problem) is None for solver in _SOLVERS)
 
     def map(self, problem: Problem, then: Callable[[slice, Any, Any], Any]) -> list[Any]:
         """Results of ``then(rows, c, z)`` on blocks of atoms, with c the codes and z those in the set.
@@ -161,7 +166,8 @@ def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray,
     target, left = solver.problem.quadratic.target, 1.0 - leverage[rows]
     linear = gram[rows] * (target / left).astype(gram.dtype)[:, None]
     linear[np.arange(len(own)), own] = 0.0
-    run = Run(solver, solver.problem.dictionary.atoms[rows], linear)
+    queries = solver.problem.dictionary.own_queries(rows)
+    run = Run(solver, queries, linear, squares=solver.source.squares[rows])
     run.banned, run.squares = own, run.squares / left
     run.rank_one = np.where(leverage[rows] > 0.0, left / target**2, 0.0)
     return run

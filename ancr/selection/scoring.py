@@ -6,20 +6,20 @@ from itertools import product
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
-from ancr.backends.arrays import unit_rows
-from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
-from ancr.selection.calibration import concentration, fit_temperature
+from ancr.selection.calibration import brier_losses, concentration, fit_temperature
 from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.sets import Set
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
+from ancr.spaces import Space
 
 # Codes that only have to decide a class need not be exact to the last digit.
 _TOL = 1e-4
+# Rules that differ by more than this share of the samples, each coded over all others, do not see the same data.
+_APART = 0.1
 
 
 @dataclass(frozen=True)
@@ -31,49 +31,72 @@ class Candidate:
     beta: float
     alpha: float
     relaxation: float | None
+    space: Space
 
     @property
     def settings(self):
-        """As parameters of a classifier."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """What tells it from the other candidates, as parameters of a classifier."""
+        space = {name: getattr(self.space, name) for name in ("kernel", "gamma", "power")}
+        return {**self._weights, **space}
+
+    @property
+    def _weights(self):
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "space"}
 
     def problem(self, dictionary):
         """The problem over a dictionary."""
-        return Problem.of(dictionary, **self.settings)
+        return Problem.of(dictionary, **self._weights)
 
 
-@dataclass
+@dataclass(eq=False)
 class Outcome:
-    """Decision values of the held-out training samples under one candidate and rule."""
+    """Decision values of the held-out training samples under one candidate and rule, and how good they are.
+
+    ``stage`` and ``note`` say when and on what it was tried, for the reader of a table.
+    """
 
     candidate: Candidate
     rule: str | Rule
-    decisions: np.ndarray
-    concentrations: np.ndarray
+    decisions: np.ndarray | None
+    concentrations: np.ndarray | None
     atoms_used: float
     labels: np.ndarray
     near: float | None = None  # the temperature of a similar setting
+    one_out: bool = False  # whether each sample was coded over all others
+    stage: str = "grid"
+    note: str = ""
     right: np.ndarray = field(init=False)
-    losses: np.ndarray = field(init=False)
+    losses: dict = field(init=False)
     temperature: float = field(init=False)
 
     def __post_init__(self):
         self.right = self.decisions.argmax(axis=1) == self.labels
-        self.temperature, self.losses = fit_temperature(self.decisions, self.labels, self.near)
-        self.decisions = self.decisions.astype(np.float32)  # many outcomes are kept
+        self.temperature, log_losses = fit_temperature(self.decisions, self.labels, self.near)
+        squares = brier_losses(self.decisions, self.labels, self.temperature)
+        self.losses = {"brier": squares, "log_loss": log_losses}
+        self.decisions = self.decisions.astype(np.float32)
 
     def score(self, scoring):
-        """Score of each sample, larger is better."""
-        return self.right.astype(float) if scoring == "accuracy" else -self.losses
+        """Score of each sample, larger is better: a share of right answers, or a loss with its sign changed."""
+        return self.right.astype(float) if scoring == "accuracy" else -self.losses[scoring]
+
+    def forget(self):
+        """Keep the scores alone: decision values of many settings would not fit in memory."""
+        self.decisions = self.concentrations = None
 
     @property
     def settings(self):
-        """Parameters of the `RepresentationClassifier` with this setting."""
+        """What tells this setting from the others, as parameters of a classifier."""
         return {**self.candidate.settings, "rule": self.rule}
 
+    @property
+    def params(self):
+        """Parameters of the `RepresentationClassifier` with this setting."""
+        return {**self.candidate.space.get_params(), **self.settings}
 
-def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations):
-    """Every meaningful combination, in the order in which warm starts help most.
+
+def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations, space):
+    """Every meaningful combination in a space, in the order in which warm starts help most.
 
     A relaxation that the solver does not accept is dropped; of settings that give the same problem only one is kept.
     """
@@ -84,7 +107,7 @@ def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relax
         relaxation = problem.relaxation if accepts(solver, problem) else None
         without = Problem.of(dictionary, quadratic, constraint, alpha=0.0, beta=beta).quadratic
         alpha = 0.0 if without == problem.quadratic else alpha  # least squares has no alpha
-        one = Candidate(quadratic, constraint, beta, alpha, relaxation)
+        one = Candidate(quadratic, constraint, beta, alpha, relaxation, space)
         found.setdefault((problem.quadratic, place, relaxation), one)
     return list(found.values())
 
@@ -102,8 +125,8 @@ def leave_one_out(dictionary, candidates, rules, code):
     for candidate in candidates:
 
         def decide(rows, c, z):
-            codes, queries = (z if code == "z" else c), single.atoms[rows]
-            knowing = single.knowing_cross(queries, single.gram[rows])
+            codes, queries = (z if code == "z" else c), single.own_queries(rows)
+            knowing = single.knowing_cross(queries, single.gram[rows], single.squares[rows])
             values = [rule.scores(knowing, queries, codes) for rule in prepared]
             left = np.flatnonzero(alone[rows])
             for decisions in values:  # without its only sample a class comes last
@@ -120,6 +143,7 @@ def leave_one_out(dictionary, candidates, rules, code):
                 sum(used) / single.n_atoms,
                 single.labels,
                 temperatures[place],
+                one_out=True,
             )
             temperatures[place] = outcome.temperature
             yield outcome
@@ -132,14 +156,12 @@ def _coarse(dictionary):
     the tolerance falls with that share, and below a hundredth single precision is not enough. Nor is it for numbers
     whose squares it cannot represent.
     """
-    largest = float(np.abs(dictionary.atoms).max())
-    mean = dictionary.atoms.mean(axis=0, dtype=float)
-    square = float(np.mean(dictionary.atoms.astype(float) ** 2)) * dictionary.n_features
-    spread = 1.0 - float(mean @ mean) / square if square else 1.0
+    square = float(dictionary.squares.mean())
+    spread = 1.0 - dictionary.squared_mean / square if square else 1.0
     tol = max(_TOL * min(spread, 1.0), 1e-8)
-    if spread < 1e-2 or not 1e-15 < largest < 1e15 or dictionary.dtype == np.float32:
+    if spread < 1e-2 or not 1e-15 < dictionary.longest < 1e15 or dictionary.dtype == np.float32:
         return dictionary, max(tol, 1e-6) if dictionary.dtype == np.float32 else tol
-    return dictionary.with_atoms(dictionary.atoms.astype(np.float32)), max(tol, 1e-6)
+    return dictionary.in_single, max(tol, 1e-6)
 
 
 def _entries(codes):
@@ -161,19 +183,22 @@ class Folds:
         How codes are found.
     code : str or None
         Which code of a relaxed problem to classify with.
-    normalize : bool
-        Scale samples to unit norm.
+    space : Space
+        Where samples live.
     """
 
     candidates: list
     rules: list
     solver: str | Solver
     code: str | None
-    normalize: bool
+    space: Space
 
     def outcomes(self, X, y, classes, folds):
         """Outcomes of all candidates; rows in the order of the folds."""
-        parts = [self._one_fold(X[train], y[train], X[test], classes) for train, test in folds]
+        part = self.space.part
+        parts = [
+            self._one_fold(part(X, train, train), y[train], part(X, test, train), classes) for train, test in folds
+        ]
         return _join_folds(self, parts, y, classes, folds)
 
     def _one_fold(self, X, y, queries, classes):
@@ -181,8 +206,8 @@ class Folds:
 
         One Gram matrix serves all candidates without a relaxation, one eigendecomposition those with one.
         """
-        dictionary = Dictionary.build(X, y, normalize=self.normalize, classes=classes)
-        queries = unit_rows(queries) if self.normalize else queries
+        space = self.space.prepare(X)
+        dictionary = space.dictionary(X, y, classes=classes)
         queries = queries.astype(dictionary.dtype, order="C", copy=False)
         empty = np.diff(dictionary.bounds) == 0
         rules = [named_rule(rule).prepare(dictionary) for rule in self.rules]
@@ -196,7 +221,7 @@ class Folds:
 
         results = []
         for solver in self._solvers(dictionary):
-            *values, concentrations, used = zip(*solver.map(queries, decide), strict=True)
+            *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
             decisions = [np.concatenate(part).astype(np.float32) for part in values]
             results.append((*decisions, np.concatenate(concentrations), sum(used) / len(queries)))
         return results
@@ -226,32 +251,94 @@ def _join_folds(settings, parts, y, classes, folds):
             )
 
 
+@dataclass(frozen=True)
+class Setting:
+    """The outcomes of one candidate, one for each rule, as they are judged together.
+
+    Attributes
+    ----------
+    places : list of int
+        Places of the outcomes.
+    scores : ndarray
+        Score of each sample, averaged over the rules.
+    mean : float
+        Mean of the scores.
+    apart : float
+        Largest difference between the shares of samples that two rules get right.
+    leaks : bool
+        Whether that is more than rules that see no label can differ by.
+    """
+
+    places: list
+    scores: np.ndarray
+    mean: float
+    apart: float
+    leaks: bool
+
+
+def settings_of(outcomes, scoring):
+    """Outcomes grouped by their settings."""
+    places = {}
+    for place, outcome in enumerate(outcomes):
+        places.setdefault((outcome.candidate, len(outcome.labels)), []).append(place)
+    return [_setting([outcomes[place] for place in own], own, scoring) for own in places.values()]
+
+
+def _setting(outcomes, places, scoring):
+    scores = np.mean([one.score(scoring) for one in outcomes], axis=0)
+    shares = [float(one.right.mean()) for one in outcomes]
+    apart = max(shares) - min(shares)
+    return Setting(places, scores, float(scores.mean()), apart, outcomes[0].one_out and apart > _APART)
+
+
+def best_setting(outcomes, scoring, one_standard_error=False):
+    """The setting with the best mean over its rules, or the sparsest that is not clearly worse.
+
+    Leaving a sample out makes its own class the smallest. Where codes are spread over all atoms, residuals prefer a
+    class with fewer atoms, and sums of entries avoid it: at such a setting the rules err in opposite directions. Their
+    mean evens that out; where they differ by more than a tenth of the samples, the setting is left aside.
+    """
+    settings = settings_of(outcomes, scoring)
+    settings = [one for one in settings if not one.leaks] or settings
+    best = max(settings, key=lambda one: one.mean)
+    if one_standard_error:
+        least = best.mean - best.scores.std(ddof=1) / np.sqrt(len(best.scores))
+        close = [one for one in settings if one.mean >= least]
+        best = min(close, key=lambda one: (outcomes[one.places[0]].atoms_used, -one.mean))
+    return best
+
+
 def choose(outcomes, scoring, one_standard_error):
-    """Index of the best outcome or, with the one-standard-error rule, of the sparsest that is not clearly worse."""
-    scores = [outcome.score(scoring) for outcome in outcomes]
-    means = np.array([score.mean() for score in scores])
-    best = int(np.argmax(means))
-    if not one_standard_error:
-        return best
-    error = scores[best].std(ddof=1) / np.sqrt(len(scores[best]))
-    close = np.flatnonzero(means >= means[best] - error)
-    return int(min(close, key=lambda number: (outcomes[number].atoms_used, -means[number])))
+    """Index of the best outcome: the best setting over all rules, then the best rule there."""
+    best = best_setting(outcomes, scoring, one_standard_error)
+    return max(best.places, key=lambda place: outcomes[place].score(scoring).mean())
 
 
-def results_table(outcomes, scoring):
-    """``cv_results_``."""
+def results_table(outcomes, scoring, running):
+    """``cv_results_``; ``running`` says which outcomes could be chosen, and the others have the last ranks."""
     scores = [outcome.score(scoring) for outcome in outcomes]
     means = np.array([score.mean() for score in scores])
+    over_rules, apart, aside = np.empty_like(means), np.empty_like(means), ~np.asarray(running)
+    for setting in settings_of(outcomes, scoring):
+        over_rules[setting.places], apart[setting.places] = setting.mean, setting.apart
+        aside[setting.places] |= setting.leaks
+    order = np.lexsort((-means, -over_rules, aside))
     table = {
-        "params": [outcome.settings for outcome in outcomes],
+        "params": [outcome.params for outcome in outcomes],
         "mean_test_score": means,
+        "mean_over_rules": over_rules,
         "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),
-        "rank_test_score": rankdata(-means, method="min").astype(int),
+        "rank_test_score": np.argsort(order) + 1,
+        "rules_apart": apart,
         "accuracy": np.array([outcome.right.mean() for outcome in outcomes]),
-        "log_loss": np.array([outcome.losses.mean() for outcome in outcomes]),
+        "brier": np.array([outcome.losses["brier"].mean() for outcome in outcomes]),
+        "log_loss": np.array([outcome.losses["log_loss"].mean() for outcome in outcomes]),
         "temperature": np.array([outcome.temperature for outcome in outcomes]),
         "atoms_used": np.array([outcome.atoms_used for outcome in outcomes]),
+        "n_samples": np.array([len(outcome.labels) for outcome in outcomes]),
+        "stage": np.array([outcome.stage for outcome in outcomes], dtype=object),
+        "note": np.array([outcome.note for outcome in outcomes], dtype=object),
     }
     for name in outcomes[0].settings:
-        table[f"param_{name}"] = np.array([outcome.settings[name] for outcome in outcomes], dtype=object)
+        table[f"param_{name}"] = np.array([outcome.settings[name] for outcome in outcomes] + [None], dtype=object)[:-1]
     return table

@@ -8,8 +8,9 @@ from typing import Any
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from ancr import spaces
 from ancr.backends.arrays import check_rows, check_same_kind, is_foreign, to_numpy
-from ancr.dictionary import Dictionary
+from ancr.dictionary import check_samples
 from ancr.messages import naming
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -19,6 +20,7 @@ from ancr.solvers.admm import ADMM
 from ancr.solvers.base import Solver
 from ancr.solvers.choice import PARAMETER_CONSTRAINTS, SOLVERS, make_solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.sparse_augmented import SparseAugmented
@@ -26,7 +28,8 @@ from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import HostWorkingSet
 
 __all__ = [
-    "ADMM", "PARAMETER_CONSTRAINTS", "SOLVERS", "ClosedForm", "DeviceWorkingSet", "HostWorkingSet", "InteriorPoint",
+    "ADMM", "PARAMETER_CONSTRAINTS", "SOLVERS", "ClosedForm", "DeviceWorkingSet", "GramClosedForm", "HostWorkingSet",
+    "InteriorPoint",
     "Problem", "Relaxed", "Solution", "Solver", "SparseAugmented", "make_solver", "solve",
 ]  # fmt: skip
 
@@ -46,6 +49,14 @@ def solve(
     max_iter: int | None = None,
     tol: float | None = None,
     code: str | None = None,
+    kernel: str | Callable[..., Any] = "linear",
+    gamma: str | float = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    power: float = 1.0,
+    normalize: bool = False,
+    n_landmarks: int | None = None,
+    random_state: Any = None,
     history: bool = False,
 ) -> Solution:
     """Code queries over atoms: min ‖y − Xc‖² + λ‖c‖² over a set, for each query y.
@@ -53,8 +64,8 @@ def solve(
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features)
-        Rows are atoms, used as given: nothing is rescaled. Arrays of other libraries are processed on their device,
-        and the solution's arrays are of the same kind.
+        Rows are atoms, used as given unless ``normalize`` or ``power`` ask otherwise. Arrays of other libraries are
+        processed on their device, and the solution's arrays are of the same kind.
     queries : array-like of shape (n_queries, n_features)
         Rows are queries, used as given.
     alpha : float, default=1e-3
@@ -83,6 +94,10 @@ def solve(
     tol : float or None
         Tolerance. Exact: the relative gap a query must reach to count as converged, by default 1e-8, in float32
         1e-6. ADMM: see `ancr.solvers.ADMM`.
+    kernel, gamma, degree, coef0, power, n_landmarks, random_state
+        Where atoms and queries live, see `RepresentationClassifier`; as they are by default.
+    normalize : bool, default=False
+        Scale atoms and queries to unit ℓ2 norm, after the power.
     history : bool, default=False
         Keep the objective after each iteration.
 
@@ -104,28 +119,35 @@ def solve(
         "alpha": alpha, "beta": beta, "constraint": constraint, "solver": solver, "quadratic": quadratic,
         "rho": rho, "max_iter": max_iter, "tol": tol, "code": code, "relaxation": relaxation,
     }  # fmt: skip
-    validate_parameter_constraints(PARAMETER_CONSTRAINTS, given, caller_name="solve")
+    where = {
+        "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "power": power, "normalize": normalize,
+        "n_landmarks": n_landmarks, "random_state": random_state,
+    }  # fmt: skip
+    constraints = {**PARAMETER_CONSTRAINTS, **spaces.PARAMETER_CONSTRAINTS}
+    validate_parameter_constraints(constraints, {**given, **where}, caller_name="solve")
+    with naming("atoms"):
+        atoms = check_samples(atoms, "atoms")
     if labels is not None:
         with naming("labels"):
             check_consistent_length(column_or_1d(to_numpy(labels)), atoms)
-    with naming("atoms"):
-        dictionary = Dictionary.build(atoms, labels, normalize=False, name="atoms")
+    space = spaces.Space(**where).prepare(atoms, "atoms")
+    dictionary = space.dictionary(atoms, labels, name="atoms")
     problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
     if labels is None and problem.quadratic.blocks:
         raise ValueError(f"quadratic={quadratic!r} has class terms: labels must give the class of each atom")
     with naming("queries"):
-        queries = _check_queries(queries, dictionary)
+        queries = _check_queries(queries, atoms)
     prepared = make_solver(solver, problem, rho=rho, max_iter=max_iter, tol=tol, code=code)
-    parts = prepared.map(queries, lambda rows, solution: solution, history=history)
+    parts = prepared.map(queries, lambda rows, solution: solution, space.to_rows, history=history)
     return type(parts[0]).join(parts)
 
 
-def _check_queries(queries: Any, dictionary: Dictionary) -> Any:
-    check_same_kind(queries, dictionary.atoms)
+def _check_queries(queries: Any, atoms: Any) -> Any:
+    check_same_kind(queries, atoms)
     if is_foreign(queries):
-        queries = check_rows(queries, "queries", dictionary.dtype)
+        queries = check_rows(queries, "queries", atoms.dtype)
     else:
-        queries = check_array(queries, dtype=dictionary.dtype, order="C", input_name="queries")
-    if queries.shape[1] != dictionary.n_features:
-        raise ValueError(f"queries must have the {dictionary.n_features} features of the atoms, got {queries.shape[1]}")
+        queries = check_array(queries, dtype=atoms.dtype, order="C", input_name="queries")
+    if queries.shape[1] != atoms.shape[1]:
+        raise ValueError(f"queries must have the {atoms.shape[1]} features of the atoms, got {queries.shape[1]}")
     return queries

@@ -64,7 +64,6 @@ class ADMM(Solver):
 
     name = "admm"
     options = ("rho", "max_iter", "tol", "code")
-    on_coordinates = True
     # Half of the usual, because an iteration goes several times over four arrays of a block.
     block_rows = 192
 
@@ -89,7 +88,7 @@ class ADMM(Solver):
             self.max_iter = DEFAULT_MAX_ITER
         if self.tol is None:
             self.tol = Tolerances.of(dictionary).admm
-        narrow = dictionary.n_features < dictionary.n_atoms
+        narrow = dictionary.has_coordinates and dictionary.n_features < dictionary.n_atoms
         through = _ThroughFeatures if narrow and not self.problem.quadratic.blocks else _ThroughAtoms
         self._c_step: _ThroughFeatures | _ThroughAtoms = through(self.problem, self.rho)
 
@@ -192,12 +191,14 @@ class _ThroughAtoms:
         xp = dictionary.xp
         matrix = xp.astype(quadratic.matrix(dictionary, shift=rho / 2), xp.float64, copy=False)
         self._inverse = xp.astype(psd_inverse(matrix, quadratic.ridge + rho / 2), dictionary.dtype, copy=False)
-        self._operator = quadratic.target * (dictionary.atoms.T @ self._inverse)
-        self._rho = rho
+        # With coordinates one product, of d × n, takes a query there; without, k is first.
+        self._cross = None if dictionary.has_coordinates else dictionary.cross
+        right = dictionary.coordinates.T @ self._inverse if dictionary.has_coordinates else self._inverse
+        self._operator, self._rho = quadratic.target * right, rho
 
     def begin(self, queries: Array) -> list[Array]:
         """A⁻¹b: what the c-step needs for each query."""
-        return [queries @ self._operator]
+        return [(queries if self._cross is None else self._cross(queries)) @ self._operator]
 
     def advance(self, state: list[Array], s: Array, z: Array, first: bool) -> Array:
         """A⁻¹b + A⁻¹w, where w = ρ(z − s/2) is zero at first."""
@@ -208,8 +209,9 @@ class _ThroughFeatures:
     """c-step with one d × d inverse: c = (w + Xᵀv)/μ."""
 
     def __init__(self, problem: Problem, rho: float) -> None:
-        dictionary, quadratic = problem.dictionary, problem.quadratic
-        self._atoms, self._rho = dictionary.atoms, rho
+        dictionary: Any = problem.dictionary  # one with coordinates
+        quadratic = problem.quadratic
+        self._atoms, self._rho = dictionary.coordinates, rho
         self._diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self._diagonal * quadratic.gram)
         self._target = quadratic.target * self._shift

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ancr.axis import AxisObject
 from ancr.backends.arrays import BLOCK_ROWS, Array, map_rows
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.solution import Solution
 
@@ -66,7 +66,7 @@ class Solver(AxisObject, ABC):
         if self.relaxes != (problem.relaxation is not None):
             return "it is for relaxed problems" if self.relaxes else "it has no relaxation"
         if self.on_coordinates and not problem.dictionary.has_coordinates:
-            return "it needs coordinates, and this space gives inner products alone"
+            return "it needs coordinates, and this kernel gives inner products alone; n_landmarks gives coordinates"
         return self.refuses(problem)
 
     def prepare(self, problem: Problem) -> Any:
@@ -76,7 +76,7 @@ class Solver(AxisObject, ABC):
         prepared.set_up()
         return prepared
 
-    def along_path(self, dictionary: Dictionary) -> Any:
+    def along_path(self, dictionary: BaseDictionary) -> Any:
         """A solver to prepare for many problems over one dictionary, which may share what they have in common."""
         return self
 
@@ -111,11 +111,12 @@ class Solver(AxisObject, ABC):
 
         def work(block: slice) -> Any:
             rows = queries[block, :] if first is None else first(queries[block, :])
-            solution = self.solve(rows, **options)
-            unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
-            return then(rows, solution)
+            with dictionary.keeping(rows):
+                solution = self.solve(rows, **options)
+                unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
+                return then(rows, solution)
 
-        self.warm_up(queries)
+        self.warm_up(queries if first is None else first(queries[:1, :]))
         # A solver holds about five such rows at once.
         results = map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
         if (total := sum(unmet)) and (message := self.warning(total, queries.shape[0])):

@@ -14,6 +14,7 @@ from ancr.sets import SETS, Set
 from ancr.solvers.admm import ADMM
 from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.working_set.device import DeviceWorkingSet
@@ -21,8 +22,8 @@ from ancr.solvers.working_set.host import HostWorkingSet
 
 # What each name stands for: the first of these that does not refuse the problem.
 SOLVERS: dict[str, tuple[Callable[..., Solver], ...]] = {
-    "exact": (ClosedForm, DeviceWorkingSet, HostWorkingSet, Relaxed),
-    "closed_form": (ClosedForm,),
+    "exact": (ClosedForm, GramClosedForm, DeviceWorkingSet, HostWorkingSet, Relaxed),
+    "closed_form": (ClosedForm, GramClosedForm),
     "admm": (ADMM,),
     "interior_point": (InteriorPoint,),
 }

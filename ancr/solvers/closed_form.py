@@ -46,8 +46,9 @@ class ClosedForm(Solver):
         affine = self.problem.constraint.sums_to_one
         # The origin is moved below, where the offset is known.
         self._work = replace(self.problem, fixed_origin=True).standard_form.problem
-        dictionary, quadratic = self._work.dictionary, self._work.quadratic
-        atoms, xp = dictionary.atoms, dictionary.xp
+        dictionary: Any = self._work.dictionary  # one with coordinates
+        quadratic = self._work.quadratic
+        atoms, xp = dictionary.coordinates, dictionary.xp
         self._restore_sum = False
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
@@ -84,7 +85,7 @@ class ClosedForm(Solver):
         dictionary, quadratic = self._work.dictionary, self._work.quadratic
         xp = dictionary.xp
         matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
-        right = xp.astype(quadratic.target * dictionary.atoms, xp.float64)
+        right = xp.astype(quadratic.target * dictionary.coordinates, xp.float64)
         n = matrix.shape[0]
         if affine:
             even = -xp.mean(matrix, axis=1)

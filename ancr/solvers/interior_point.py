@@ -51,7 +51,7 @@ class InteriorPoint(Solver):
     def set_up(self) -> None:
         """Work in double precision: the barrier's terms differ by many orders of magnitude."""
         self.tol = 1e-2 if self.tol is None else self.tol
-        self._atoms = self.problem.dictionary.atoms.astype(np.float64)
+        self._atoms = self.problem.dictionary.coordinates.astype(np.float64)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Report queries that did not reach the gap."""

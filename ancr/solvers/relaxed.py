@@ -26,12 +26,12 @@ from scipy import sparse
 
 from ancr.backends.arrays import in_double, read_only
 from ancr.certificate import Certificate
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.quadratics import relaxed
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
-from ancr.solvers.whitening import Spectrum, Whitening
+from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run
 
 
@@ -51,11 +51,10 @@ class Relaxed(Solver):
     name = "exact"
     options = ("tol", "code", "gram_budget")
     block_rows = HostWorkingSet.block_rows
-    on_coordinates = True
     is_exact = True
     relaxes = True
 
-    _spectrum: Spectrum | None = None  # shared along a path of μ
+    _spectrum: Any = None  # shared along a path of μ
 
     def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = GRAM_BUDGET) -> None:
         self.tol, self.code, self.gram_budget = tol, code, gram_budget
@@ -73,10 +72,10 @@ class Relaxed(Solver):
             return f"relaxation={problem.relaxation:g} is so small that the set does not matter: use the free set"
         return HostWorkingSet().refuses(problem)
 
-    def along_path(self, dictionary: Dictionary) -> Relaxed:
-        """One eigendecomposition for every μ."""
+    def along_path(self, dictionary: BaseDictionary) -> Relaxed:
+        """One eigendecomposition for every μ, where there are coordinates."""
         sharing = copy(self)
-        sharing._spectrum = Spectrum(dictionary)
+        sharing._spectrum = spectrum(dictionary)
         return sharing
 
     def set_up(self) -> None:
@@ -84,10 +83,10 @@ class Relaxed(Solver):
         form = self.problem.standard_form
         problem = form.problem
         if self._spectrum is None or form.factor != 1.0:
-            whiten: Any = Whitening(problem.dictionary, shift(problem))
+            whiten: Any = whitening(problem.dictionary, shift(problem))
         else:
             whiten = self._spectrum.at(shift(problem))
-        self._whiten = lambda queries: whiten(form.queries(queries))
+        self._form, self._whiten = form, whiten
         quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
         # c is made of the pulls of the atoms, which depend on the origin.
         inner = Problem(whiten.dictionary, quadratic, problem.constraint, fixed_origin=True)
@@ -95,15 +94,20 @@ class Relaxed(Solver):
 
     def warm_up(self, queries: np.ndarray) -> None:
         """As for the exact solver."""
-        self._exact.warm_up(self._whiten(queries[:1]))
+        self._exact.warm_up(self._whitened(queries[:1]))
 
     def warning(self, unmet: int, total: int) -> str | None:
         """As for the exact solver."""
         return self._exact.warning(unmet, total)
 
+    def _whitened(self, queries: np.ndarray) -> np.ndarray:
+        return self._whiten(self._form.queries(queries))
+
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
-        run = self._exact.run(self._whiten(queries))
+        whitened = self._whitened(queries)
+        with self._whiten.dictionary.keeping(whitened):
+            run = self._exact.run(whitened)
         inner = run.solution()
         if self.code == "z":
             codes = inner.sorted_codes

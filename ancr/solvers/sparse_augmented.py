@@ -6,6 +6,7 @@ from ancr.backends.arrays import Array
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
+from ancr.solvers.choice import make_solver
 from ancr.solvers.closed_form import ClosedForm
 
 
@@ -23,7 +24,6 @@ class SparseAugmented(Solver):
 
     name = "sparse_augmented"
     options = ("n_nonzero",)
-    on_coordinates = True
 
     def __init__(self, n_nonzero: int = 50) -> None:
         self.n_nonzero = n_nonzero
@@ -32,13 +32,13 @@ class SparseAugmented(Solver):
         """It extends a closed form."""
         if problem.dictionary.is_foreign:
             return "it runs on NumPy arrays only"
-        return ClosedForm().objection(problem)
+        return ClosedForm().refuses(problem)
 
     def set_up(self) -> None:
         """Prepare the ridge code, and the Gram matrix."""
         dictionary = self.problem.dictionary
-        self.n_nonzero = min(self.n_nonzero, dictionary.n_atoms, dictionary.n_features)
-        self._ridge = ClosedForm().prepare(self.problem)
+        self.n_nonzero = min(self.n_nonzero, dictionary.n_atoms, dictionary.dimension)
+        self._ridge = make_solver("closed_form", self.problem)
         self._gram = dictionary.gram
         # Below this share of an atom's squared norm, what is left of it is only rounding.
         self._rounding = 1e-5 if dictionary.is_single else 1e-10

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary, Dictionary
+from ancr.kernel_dictionary import GramDictionary, WhitenedDictionary
 
 # Below this share of the sum of all eigenvalues, μ would be lost in the rounding of XXᵀ; then X itself is factored.
 _LEAST_SHARE = 1e-6
+
+
+def whitening(dictionary: BaseDictionary, shift: float) -> Any:
+    """The whitening for one μ: ``dictionary`` of the atoms, and a function of queries."""
+    return (Whitening if dictionary.has_coordinates else GramWhitening)(dictionary, shift)  # type: ignore[arg-type]
+
+
+def spectrum(dictionary: BaseDictionary) -> Any:
+    """What whitenings for many μ share: ``at(μ)`` gives one, ``leverage(μ)`` the atoms' squares in it."""
+    return (Spectrum if dictionary.has_coordinates else GramSpectrum)(dictionary)  # type: ignore[arg-type]
 
 
 class Whitening:
@@ -80,6 +92,46 @@ class _Scaled:
     def __call__(self, queries: np.ndarray) -> np.ndarray:
         whitened = (queries @ self._spectrum._rotation) * self._scale
         return whitened.astype(self._spectrum._given.dtype, copy=False)
+
+
+class GramWhitening:
+    """The whitening of a dictionary without coordinates, see `WhitenedDictionary`.
+
+    Parameters
+    ----------
+    dictionary : GramDictionary
+        The atoms.
+    shift : float
+        μ > 0.
+    """
+
+    def __init__(self, dictionary: GramDictionary, shift: float) -> None:
+        self.dictionary = WhitenedDictionary.of(dictionary, shift)
+
+    def __call__(self, queries: np.ndarray) -> np.ndarray:
+        """Queries themselves: the whitened dictionary knows their inner products."""
+        return queries
+
+
+class GramSpectrum:
+    """The same for many μ. An inverse for each is as quick as what an eigendecomposition would leave to do.
+
+    Parameters
+    ----------
+    dictionary : GramDictionary
+        The atoms.
+    """
+
+    def __init__(self, dictionary: GramDictionary) -> None:
+        self._last = lru_cache(1)(partial(GramWhitening, dictionary))
+
+    def leverage(self, shift: float) -> np.ndarray:
+        """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
+        return self.at(shift).dictionary.leverage
+
+    def at(self, shift: float) -> GramWhitening:
+        """The whitening for one μ; the last one is kept."""
+        return self._last(shift)
 
 
 def _in_their_span(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

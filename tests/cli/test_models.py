@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, CRCClassifier
 from ancr.cli import main
 from ancr.features.user_data import query_chunks
 from ancr.model_file import Model
@@ -44,6 +44,20 @@ def test_predictions_are_the_classifiers_own(model, wine, tmp_path):  # noqa: F8
     assert all(row["because_1"] == row["sample"] for row in rows)
     weights = [[float(row[f"weight_{i}"]) for i in range(1, 6) if row[f"weight_{i}"]] for row in rows]
     assert all(weight == sorted(weight, reverse=True) for weight in weights)
+
+
+def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
+    path = tmp_path / "model.npz"
+    result = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "0.1", "--power", "0.5", "--method", "CRC")
+    assert result.exit_code == 0, result.output
+    assert Model.load(path).params == {"kernel": "rbf", "gamma": 0.1, "power": 0.5}
+    rows = predictions(path, wine, tmp_path)
+    X, y = load_wine(return_X_y=True)
+    clf = make_pipeline(StandardScaler(), CRCClassifier(kernel="rbf", gamma=0.1, power=0.5)).fit(X, y.astype(str))
+    assert [row["label"] for row in rows] == clf.predict(X).tolist()
+    bad = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "-1")
+    assert bad.exit_code == 1
+    assert "'gamma' parameter of ANCRClassifier must be" in bad.output
 
 
 def test_columns_are_found_by_name(model, wine, tmp_path):  # noqa: F811

@@ -22,6 +22,7 @@ from tests.array_libraries import BACKENDS, converter
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
 from tests.recipes.capped_simplex import CappedSimplex
 from tests.recipes.energy import Energy
+from tests.recipes.histogram_intersection import histogram_intersection
 from tests.recipes.iris import Iris
 from tests.recipes.projected_gradient import ProjectedGradient
 
@@ -32,6 +33,7 @@ MOST_LINES = {
     "between_crc_and_nsc": 10,
     "projected_gradient": 60,
     "iris": 30,
+    "histogram_intersection": 15,
 }
 
 
@@ -47,6 +49,18 @@ def test_recipes_are_short_and_printed_as_they_are(name):
     assert len(source.splitlines()) <= MOST_LINES[name]
     printed = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
     assert source in printed
+
+
+def test_a_kernel_of_ones_own_is_solved_certified_and_pickled(digits):
+    X, y, Q, truth = digits
+    solution = solve(X, Q, kernel=histogram_intersection, labels=y)
+    assert solution.verify().all()
+    clf = ANCRClassifier(kernel=histogram_intersection, normalize=False).fit(X, y)
+    assert clf.score(Q, truth) > 0.85
+    given = ANCRClassifier(kernel="precomputed").fit(histogram_intersection(X, X), y)
+    np.testing.assert_allclose(dense(given.codes(histogram_intersection(Q, X))), dense(clf.codes(Q)), atol=1e-9)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict(Q), clf.predict(Q))
+    assert clone(clf).kernel is histogram_intersection
 
 
 def best_capped(atoms, query, alpha, cap):
@@ -125,7 +139,10 @@ def test_objects_in_a_grid(digits):
         constraints=[CappedSimplex(0.1), CappedSimplex(0.5), "simplex"],
         alphas=[1e-2],
         betas=[0.1],
+        relaxations=[None],
         rules=["res", Energy()],
+        kernels=["linear"],
+        powers=[1.0],
         solver=ADMM(rho=0.1, max_iter=20),
         cv=3,
     ).fit(X, y)
@@ -139,7 +156,7 @@ def test_objects_in_a_grid(digits):
 def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
-        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], solver=ADMM(rho=0.1, max_iter=10)
+        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], gammas=[1.0], solver=ADMM(rho=0.1, max_iter=10)
     )
     assert clf.fit(X, y).score(Q, truth) > 0.8
 

@@ -11,7 +11,10 @@ from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, Rep
 from ancr.datasets import per_class_split
 from ancr.selection.calibration import calibration_error
 
-SMALL = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
+# One space, one set and one rule: a plain grid.
+LINEAR = {"kernels": ("linear",), "powers": (1.0,), "constraints": ("simplex",), "rules": ("res",)}
+SMALL = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None), **LINEAR}
+SPACES = {"gammas": (1.0,), "alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def digits():
     return X[:300], y[:300], X[300:900], y[300:900]
 
 
-@parametrize_with_checks([ANCRClassifierCV(**SMALL), RepresentationClassifierCV(**SMALL)])
+@parametrize_with_checks([ANCRClassifierCV(**SPACES), RepresentationClassifierCV(**SMALL, search="full")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -32,7 +35,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_leave_one_out_scores_are_those_of_refits(alpha, relaxation):
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3]
-    chosen = ANCRClassifierCV(alphas=[alpha], relaxations=[relaxation], scoring="accuracy").fit(X, y)
+    chosen = ANCRClassifierCV(**{**SMALL, "alphas": [alpha], "relaxations": [relaxation]}, scoring="accuracy").fit(X, y)
     right = [
         ANCRClassifier(alpha=alpha, relaxation=relaxation).fit(X[keep], y[keep]).predict(X[~keep])[0] == y[~keep][0]
         for keep in (np.arange(len(y)) != i for i in range(len(y)))
@@ -61,7 +64,7 @@ def test_the_chosen_setting_predicts(digits):
     results = chosen.cv_results_
     assert len(results["params"]) == 4
     assert results["rank_test_score"][chosen.best_index_] == 1
-    assert results["mean_test_score"].max() == -results["log_loss"][chosen.best_index_]
+    assert results["mean_test_score"].max() == -results["brier"][chosen.best_index_]
     assert chosen.solver_.solve(queries / np.linalg.norm(queries, axis=1, keepdims=True)).verify().all()
 
 
@@ -82,11 +85,14 @@ def test_every_axis_can_be_searched(digits):
         betas=[1e-3, 1e-2],
         relaxations=[1.0, None],
         rules=["res", "reg", "pro", "label"],
+        kernels=["linear"],
+        powers=[1.0],
         cv=3,
     )
     clf.fit(X, y)
     settings = clf.cv_results_["params"]
     assert len({tuple(sorted(map(str, one.items()))) for one in settings}) == len(settings)
+    assert set(clf.cv_results_["stage"]) == {"grid"}
     assert not any(one["relaxation"] and one["constraint"] in ("free", "affine") for one in settings)
     assert not any(one["alpha"] for one in settings if one["quadratic"] == "least_squares")
     assert clf.score(queries, truth) > 0.9
@@ -94,7 +100,8 @@ def test_every_axis_can_be_searched(digits):
 
 def test_one_standard_error_takes_the_sparsest_that_is_not_clearly_worse(digits):
     X, y, *_ = digits
-    best, sparse = (ANCRClassifierCV(one_standard_error=flag, scoring="accuracy").fit(X, y) for flag in (False, True))
+    grid = {**LINEAR, "alphas": (1e-4, 1e-3, 1e-2, 1e-1), "relaxations": (0.1, 1.0, 10.0, None), "scoring": "accuracy"}
+    best, sparse = (ANCRClassifierCV(one_standard_error=flag, **grid).fit(X, y) for flag in (False, True))
     results, top = sparse.cv_results_, best.best_index_
     close = results["mean_test_score"] >= results["mean_test_score"][top] - results["standard_error"][top]
     assert close[sparse.best_index_]
@@ -160,6 +167,11 @@ def test_reject_label_must_not_be_a_label(digits):
         ({"relaxations": [0.0]}, "every value of relaxations"),
         ({"rules": ["nearest"]}, "every value of rules"),
         ({"scoring": "f1"}, "scoring"),
+        ({"kernels": ["cosine"]}, "every value of kernels"),
+        ({"gammas": [0.0]}, "every value of gammas"),
+        ({"powers": []}, "powers must hold at least one value"),
+        ({"search": "some"}, "search"),
+        ({"kernels": ["linear", "precomputed"]}, "'precomputed' takes inner products"),
         ({"precision": 2.0}, "precision"),
     ],
 )
@@ -182,7 +194,8 @@ def test_usps_is_calibrated_and_reaches_the_requested_precision(usps):
     kept, right, errors = 0, 0, []
     for seed in range(5):
         train, _ = per_class_split(usps.target, 100, seed, pool=usps.train_indices)
-        clf = ANCRClassifierCV(alphas=(1e-2,), relaxations=(10.0, None)).fit(usps.data[train], usps.target[train])
+        grid = {**LINEAR, "alphas": (1e-2,), "relaxations": (10.0, None)}
+        clf = ANCRClassifierCV(**grid).fit(usps.data[train], usps.target[train])
         probabilities = clf.predict_proba(queries)
         errors.append(calibration_error(probabilities.max(axis=1), clf.classes_[probabilities.argmax(axis=1)] == truth))
         answers = clf.predict(queries, reject=True)
@@ -198,7 +211,7 @@ def test_scores_do_not_depend_on_the_precision_of_the_search(alpha, constraint, 
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.standard_normal((60, 10)) + 2.0 * np.eye(10)[y] + offset
-    params = {"constraints": [constraint], "alphas": [alpha], "relaxations": [None], "scoring": "accuracy"}
+    params = {**LINEAR, "constraints": [constraint], "alphas": [alpha], "relaxations": [None], "scoring": "accuracy"}
     quick = RepresentationClassifierCV(**params).fit(X, y)
     clf = RepresentationClassifier(constraint=constraint, alpha=alpha)
     right = [clf.fit(X[keep], y[keep]).predict(X[~keep])[0] == y[~keep][0] for keep in ~np.eye(60, dtype=bool)]

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-from ancr import solve
+from ancr import RepresentationClassifier, solve
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import QUADRATICS
 from ancr.selection.leave_one_out import LeaveOneOut
+from ancr.selection.scoring import candidates, leave_one_out
 from ancr.sets import SETS
+from ancr.spaces import Space
 
 FREE = [
     (quadratic, constraint, None)
@@ -69,6 +72,52 @@ def test_equals_solving_over_the_others(case, quadratic, constraint, relaxation)
         np.testing.assert_allclose(
             c[i] @ dictionary.atoms, _dense(alone.codes)[0] @ dictionary.atoms[others], atol=1e-6
         )
+
+
+@pytest.mark.parametrize("case", ["tall", "duplicates", "zero rows"])
+@pytest.mark.parametrize(("quadratic", "constraint", "relaxation"), [*FREE, *BOUND, ("l1", "free", None), *BENT])
+def test_equals_solving_over_the_others_in_a_kernel(case, quadratic, constraint, relaxation):
+    atoms = atoms_of(case)
+    n, alpha, space = len(atoms), 0.01, Space(kernel="rbf", gamma=2.0).prepare(atoms)
+    dictionary = space.dictionary(atoms, np.arange(n) % 3)
+    problem = Problem(dictionary, QUADRATICS[quadratic](alpha, 0.1, 3), SETS[constraint], relaxation)
+    assert LeaveOneOut.accepts(problem)
+    c, z = leave_out(dictionary, problem)
+    options = {"constraint": constraint, "quadratic": quadratic, "relaxation": relaxation}
+    for i in range(0, n, 3):
+        others = np.arange(n) != i
+        alone = solve(
+            dictionary.atoms[others],
+            dictionary.atoms[[i]],
+            alpha=alpha,
+            beta=0.1,
+            labels=dictionary.labels[others],
+            kernel="rbf",
+            gamma=2.0,
+            **options,
+        )
+        assert c[i, i] == z[i, i] == 0
+        apart = c[i, others] - _dense(alone.codes)[0]
+        if problem.quadratic.ridge:
+            np.testing.assert_allclose(apart, 0.0, atol=1e-8)
+        # Codes need not be unique without a ridge, but what they represent is.
+        assert apart @ dictionary.gram[np.ix_(others, others)] @ apart < 1e-9
+
+
+def test_settings_are_scored_in_a_kernel_as_by_hand():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:150], y[:150]
+    space = Space(kernel="rbf", gamma=1.0, power=0.5)
+    dictionary = space.prepare(X).dictionary(X, y)
+    lists = ("ridge",), ("free", "simplex"), (0.0,), (0.01,), (0.3, None)
+    rules = ("res", "reg", "pro", "label")
+    for outcome in leave_one_out(dictionary, candidates(dictionary, "exact", *lists, space), rules, None):
+        clf = RepresentationClassifier(**outcome.params)
+        for i in (0, 70, 149):
+            given = dictionary.order[i]
+            others = np.arange(150) != given
+            values = clf.fit(X[others], y[others]).decision_function(X[[given]])[0]
+            np.testing.assert_allclose(outcome.decisions[i], values, rtol=2e-2, atol=2e-3)
 
 
 def test_warm_starts_along_a_path_change_nothing():

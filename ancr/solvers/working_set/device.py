@@ -43,7 +43,7 @@ from ancr.backends.arrays import (
     to_numpy,
 )
 from ancr.backends.small_systems import solve_kept
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
@@ -241,7 +241,7 @@ class DeviceWorkingSet(Solver):
 
     def _round(
         self,
-        dictionary: Dictionary,
+        dictionary: BaseDictionary,
         batch: _Batch,
         ready: list[_Batch],
         outgrown: list[_Batch],
@@ -272,7 +272,7 @@ class DeviceWorkingSet(Solver):
 
     # --- pricing
 
-    def _price(self, dictionary: Dictionary, batch: _Batch) -> _Prices:
+    def _price(self, dictionary: BaseDictionary, batch: _Batch) -> _Prices:
         """Price all atoms."""
         xp, quadratic = dictionary.xp, self._work.quadratic
         queries = xp.astype(batch.queries, dictionary.dtype, copy=False)
@@ -284,7 +284,7 @@ class DeviceWorkingSet(Solver):
             pull = quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), ridge=False)
         else:
             aim = quadratic.target * queries - quadratic.gram * self._image(dictionary, batch)
-            pull = aim @ dictionary.atoms.T
+            pull = aim @ dictionary.coordinates.T
         own = xp.astype(gather(pull, batch.support), xp.float64) - quadratic.ridge * batch.code
         if quadratic.ridge and started:
             pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
@@ -298,7 +298,7 @@ class DeviceWorkingSet(Solver):
             limit = xp.where(begun, limit, xp.full_like(limit, -xp.inf))
         return _Prices(pull, limit, excess, allowance)
 
-    def _image(self, dictionary: Dictionary, batch: _Batch) -> Array:
+    def _image(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
         """Xc through the atoms in use, in the precision of the dictionary."""
         xp, width = dictionary.xp, int(batch.count.max())
         code = xp.astype(batch.code[:, :width], dictionary.dtype, copy=False)
@@ -306,12 +306,12 @@ class DeviceWorkingSet(Solver):
 
         def part(block: slice) -> Array:
             support = xp.reshape(batch.support[block, :width], (-1,))
-            atoms = xp.reshape(xp.take(dictionary.atoms, support, axis=0), (-1, width, dictionary.n_features))
+            atoms = xp.reshape(xp.take(dictionary.coordinates, support, axis=0), (-1, width, dictionary.n_features))
             return (code[block, None, :] @ atoms)[:, 0, :]
 
         return concat(map_rows(part, code, row_bytes))
 
-    def _allowance(self, dictionary: Dictionary, batch: _Batch) -> Array:
+    def _allowance(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
         """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
         wanted, unit = self._wanted(batch)
         rounding = float(dictionary.xp.finfo(dictionary.dtype).eps) * (32.0 * unit + 4.0 * self._kappa)
@@ -364,7 +364,7 @@ class DeviceWorkingSet(Solver):
             blocks = xp.reshape(flat, (size, capacity, capacity))
         else:
             flat = xp.reshape(support, (-1,))
-            atoms = xp.reshape(xp.take(dictionary.atoms, flat, axis=0), (size, capacity, -1))
+            atoms = xp.reshape(xp.take(dictionary.coordinates, flat, axis=0), (size, capacity, -1))
             blocks, weight = atoms @ xp.matrix_transpose(atoms), quadratic.gram
             if quadratic.blocks:
                 labels = xp.reshape(xp.take(like(dictionary.labels, support), flat), (size, capacity))
@@ -468,8 +468,8 @@ class DeviceWorkingSet(Solver):
 
     @cached_property
     def _host(self) -> HostWorkingSet:
-        dictionary = self._work.dictionary
-        atoms = np.ascontiguousarray(to_numpy(dictionary.atoms))
+        dictionary: Any = self._work.dictionary  # one with coordinates
+        atoms = np.ascontiguousarray(to_numpy(dictionary.coordinates))
         return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=dictionary.with_atoms(atoms)))
 
     def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:

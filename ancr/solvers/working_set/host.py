@@ -21,7 +21,6 @@ import numpy as np
 from scipy import sparse
 
 from ancr.backends.arrays import map_rows, read_only
-from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
@@ -81,7 +80,6 @@ class HostWorkingSet(Solver):
     options = ("tol", "gram_budget")
     # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
     block_rows = 1024
-    on_coordinates = True
     is_exact = True
 
     def __init__(self, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
@@ -102,12 +100,14 @@ class HostWorkingSet(Solver):
         self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
         # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
         in_double = dictionary.is_single and not _exceeds_rounding(problem.standard_form.problem)
-        self.keeps_matrix = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize) <= self.gram_budget
+        size = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize)
+        # Without coordinates there is no other way; the space has made sure that the matrix fits.
+        self.keeps_matrix = size <= self.gram_budget or not dictionary.has_coordinates
         if in_double and self.keeps_matrix:
             problem = replace(problem, dictionary=dictionary.in_double)
         # The problem that is solved and that H and b are computed from.
         form = problem.standard_form
-        self.form, self.aim, self.least = form.problem, form.aim, form.least
+        self.form, self.aim, self.least, self.squares_of = form.problem, form.aim, form.least, form.squares_of
         dictionary, quadratic = self.form.dictionary, self.form.quadratic
         self.source, self.reach = dictionary, quadratic.reach(dictionary)
         norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
@@ -116,14 +116,15 @@ class HostWorkingSet(Solver):
         matrix = self._matrix() if self.keeps_matrix else nothing
         # With few atoms a cheaper product gains little, and without H class terms need products of their own.
         gains = dictionary.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not quadratic.blocks)
-        self._products = SingleProducts(dictionary) if gains and matrix.dtype == np.float64 else None
+        gains = gains and matrix.dtype == np.float64 and dictionary.has_coordinates
+        self._products = SingleProducts(dictionary) if gains else None
         # Errors are given for atoms whose norm in H is one.
         self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
         sums_to_one = problem.constraint.sums_to_one
         self.program = Program(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
-            atoms=nothing if self.keeps_matrix and self._products is None else dictionary.atoms,
+            atoms=nothing if self.keeps_matrix and self._products is None else dictionary.coordinates,
             numbers=np.array([quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, roundings(dictionary)]),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
@@ -213,12 +214,12 @@ class SingleProducts:
 
     Parameters
     ----------
-    dictionary : Dictionary
+    dictionary : BaseDictionary
         Atoms in double precision.
     """
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        atoms, self._longest = dictionary.atoms, dictionary.longest or 1.0
+    def __init__(self, dictionary: Any) -> None:
+        atoms, self._longest = dictionary.coordinates, dictionary.longest or 1.0
         self._atoms = np.empty(atoms.shape, np.float32)
         np.divide(atoms, self._longest, out=self._atoms, casting="same_kind")
         # Rounding error of the sum within a block of features and over all blocks.
@@ -259,6 +260,8 @@ class Run:
         b of each query, if known; computed otherwise.
     products : callable or None
         Products with all atoms in single precision, used for b if H is kept and for pulls if not.
+    squares : ndarray of shape (n_queries,) or None
+        ‖y‖² of each query, if known; computed otherwise.
     """
 
     def __init__(
@@ -267,6 +270,7 @@ class Run:
         queries: np.ndarray,
         linear: np.ndarray | None = None,
         products: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
+        squares: np.ndarray | None = None,
     ) -> None:
         from ancr.solvers.working_set import host_kernels
 
@@ -277,8 +281,8 @@ class Run:
         # From here on everything is in standard form.
         self.problem = solver.form
         self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.aim)
-        self._squares = np.einsum("ij,ij->i", self.queries, self.queries, dtype=float)
-        if self._squares.max(initial=0.0) > (_FAR * self.program.longest) ** 2:
+        self._squares = (solver.squares_of(self.queries) if squares is None else squares).astype(float, copy=False)
+        if solver.source.has_coordinates and self._squares.max(initial=0.0) > (_FAR * self.program.longest) ** 2:
             self._draw_nearer()
         quadratic = self.problem.quadratic
         rows = len(queries)
@@ -370,7 +374,8 @@ class Run:
 
     def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm."""
-        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
+        dictionary: Any = self.problem.dictionary  # one with coordinates
+        quadratic = self.problem.quadratic
         queries, codes = self.queries[todo], self.codes(todo)
         if self._products is not None:
             return self._products(quadratic.target * queries - quadratic.gram * dictionary.image(codes))

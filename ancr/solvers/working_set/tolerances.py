@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ancr.dictionary import Dictionary
+from ancr.dictionary import BaseDictionary
 
 # A pivot below this share of the diagonal means that the atom depends on those in use.
 DEPENDENT = 1e-13
@@ -25,7 +25,7 @@ def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
     return float(tall.min(initial=highest or 1.0))
 
 
-def roundings(dictionary: Dictionary) -> float:
+def roundings(dictionary: BaseDictionary) -> float:
     """Pulls cannot be certified better than this many units in the last place of the terms they are made of."""
     return float(dictionary.n_features + dictionary.n_atoms + 16)
 

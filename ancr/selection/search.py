@@ -1,0 +1,194 @@
+"""Which settings are scored, on which samples and in which order: all of them, or spaces screened and settings refined.
+
+A grid over spaces has hundreds of settings, and most of them belong to spaces that a cheap member of the family rules
+out. So a search goes in three steps:
+
+    screening   ridge regression on the free set (CRC), whose codes are known in closed form, in every space
+    coarse      every quadratic, set and relaxation in the best spaces, at one λ
+    fine        the neighbours of the best of these, in λ and in the relaxation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ancr.selection.scoring import Candidate, Folds, Outcome, best_setting, choose, leave_one_out
+from ancr.sets import named_set
+from ancr.spaces import Space
+
+# Spaces that the screening keeps, and the most samples that it looks at.
+KEPT_SPACES, SCREENED_SAMPLES = 3, 1500
+# λ of the ridge regression that screens.
+SCREENING_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Labelled samples, and how each is held out: alone, or with its fold.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Samples and labels.
+    rules : sequence
+        Rules, by name or as objects; each candidate is scored with all of them.
+    splits : callable or None
+        Gives the folds ``[(train, test), …]`` of the samples with these row numbers; None leaves single samples out.
+    rows : ndarray
+        Row numbers of X among all training samples.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    rules: Sequence[Any]
+    splits: Callable[[np.ndarray], list[Any]] | None
+    rows: np.ndarray
+
+    def outcomes(self, space: Space, candidates: list[Candidate], solver: Any, code: str | None) -> list[Outcome]:
+        """Outcomes of candidates in one space; they share its Gram matrix and, along a path, their supports."""
+        if not candidates:
+            return []
+        if self.splits is None:
+            dictionary = space.prepare(self.X).dictionary(self.X, self.y)
+            return list(leave_one_out(dictionary, candidates, self.rules, code))
+        folds = Folds(candidates, self.rules, solver, code, space)
+        return list(folds.outcomes(self.X, self.y, np.unique(self.y), self.splits(self.rows)))
+
+    def stratified(self, size: int, space: Space) -> HeldOut:
+        """About ``size`` of the samples, as many of each class as its share, and two where there are two."""
+        if len(self.y) <= size:
+            return self
+        random, chosen = np.random.default_rng(0), []
+        for label in np.unique(self.y):
+            own = np.flatnonzero(self.y == label)
+            number = max(2, round(size * len(own) / len(self.y)))
+            chosen.append(random.permutation(own)[:number])
+        rows = np.sort(np.concatenate(chosen))
+        return replace(self, X=space.part(self.X, rows, rows), y=self.y[rows], rows=self.rows[rows])
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search over spaces and settings.
+
+    Attributes
+    ----------
+    grid : dict
+        The candidates of each space.
+    screeners : dict
+        Ridge regression on the free set in each space.
+    held_out, few : HeldOut
+        All samples, and those to screen with.
+    solver, code : object
+        How codes are found, and which of a relaxed problem's codes is classified with.
+    scoring, one_standard_error : object
+        As for `choose`.
+    """
+
+    grid: dict[Space, list[Candidate]]
+    screeners: dict[Space, list[Candidate]]
+    held_out: HeldOut
+    few: HeldOut
+    solver: Any
+    code: str | None
+    scoring: str
+    one_standard_error: bool
+
+    def full(self) -> tuple[list[Outcome], list[Outcome]]:
+        """All outcomes, and those among which to choose: all of them."""
+        running: list[Outcome] = []
+        for space, candidates in self.grid.items():
+            self._add(running, space, candidates, "grid")
+        return running, running
+
+    def screened(self) -> tuple[list[Outcome], list[Outcome]]:
+        """All outcomes, and those among which to choose: the ones in the grid, in a space kept, on all samples."""
+        if len(self.grid) == 1:
+            return self.full()
+        screening, ranked = self._screen()
+        kept = ranked[:KEPT_SPACES]
+        wanted = {candidate for space in kept for candidate in self.grid[space]}
+        running = [one for one in screening if one.candidate in wanted] if self.few is self.held_out else []
+        for space in kept:
+            self._add(running, space, self._coarse(space, screening), "coarse")
+        best = running[self._best(running)].candidate
+        self._add(running, best.space, [one for one in self.grid[best.space] if self._near(one, best)], "fine")
+        return [*(one for one in screening if one not in running), *running], running
+
+    def _best(self, outcomes: list[Outcome]) -> int:
+        return choose(outcomes, self.scoring, self.one_standard_error)
+
+    def _add(self, running: list[Outcome], space: Space, candidates: list[Candidate], stage: str) -> None:
+        """Score those candidates that are not known yet; of all outcomes the best alone keeps its decision values."""
+        known = {one.candidate for one in running}
+        new = [one for one in candidates if one not in known]
+        running += self._staged(self.held_out.outcomes(space, new, self.solver, self.code), stage)
+        if running:
+            best = running[self._best(running)]
+            for one in running:
+                if one is not best:
+                    one.forget()
+
+    def _staged(self, outcomes: list[Outcome], stage: str) -> list[Outcome]:
+        for one in outcomes:
+            one.stage = stage
+        return outcomes
+
+    def _screen(self) -> tuple[list[Outcome], list[Space]]:
+        """What ridge regression scores in each space, and the spaces from the best to the worst."""
+        outcomes, best = [], {}
+        for space, candidates in self.screeners.items():
+            found = self._staged(self.few.outcomes(space, candidates, "exact", None), "screening")
+            best[space] = best_setting(found, self.scoring)
+            for one in found:
+                one.forget()
+            outcomes += found
+        ranked = sorted(best, key=lambda space: (best[space].leaks, -best[space].mean))
+        for one in outcomes:
+            place = ranked.index(one.candidate.space)
+            ending = "" if place < KEPT_SPACES else f"; the best {KEPT_SPACES} were searched further"
+            one.note = f"space {place + 1} of {len(ranked)} for ridge regression{ending}"
+        return outcomes, ranked
+
+    def _coarse(self, space: Space, screening: list[Outcome]) -> list[Candidate]:
+        """Sets with inequalities at the middle λ; the others, which are cheap to screen, at the λ that did best."""
+        own = [one for one in screening if one.candidate.space is space]
+        screened = own[best_setting(own, self.scoring).places[0]].candidate.alpha
+        middle = self._alphas[(len(self._alphas) - 1) // 2]
+        return [
+            one
+            for one in self.grid[space]
+            if not one.alpha or one.alpha == _nearest(self._alphas, middle if _has_inequalities(one) else screened)
+        ]
+
+    @property
+    def _alphas(self) -> list[float]:
+        return sorted({one.alpha for candidates in self.grid.values() for one in candidates if one.alpha} or {0.0})
+
+    def _near(self, one: Candidate, best: Candidate) -> bool:
+        """Whether two candidates of a space differ by at most a step in λ and a step in the relaxation."""
+        alphas = [0.0, *self._alphas]
+        prices = sorted({_price(each) for each in self.grid[best.space]})
+        steps = abs(alphas.index(one.alpha) - alphas.index(best.alpha))
+        jump = abs(prices.index(_price(one)) - prices.index(_price(best)))
+        return steps <= 1 and jump <= 1 and (one.quadratic, one.beta) == (best.quadratic, best.beta)
+
+
+def _has_inequalities(candidate: Candidate) -> bool:
+    return bool(named_set(candidate.constraint).has_inequalities)
+
+
+def _price(candidate: Candidate) -> float:
+    """γ of the relaxation: ∞ for the hard constraint, and 0 for a set without inequalities, the limit γ → 0."""
+    if not _has_inequalities(candidate):
+        return 0.0
+    return np.inf if candidate.relaxation is None else candidate.relaxation
+
+
+def _nearest(values: list[float], wanted: float) -> float:
+    """The value that is nearest on a logarithmic scale."""
+    return min(values, key=lambda value: abs(np.log(max(value, 1e-300) / max(wanted, 1e-300))))

@@ -1,0 +1,317 @@
+r"""The first axis: where samples live. A power, the unit norm, a kernel, in this order:
+
+    x ↦ sign(x)·|x|^p ↦ x/‖x‖ ↦ φ(x),      φ(x)ᵀφ(y) = k(x, y).
+
+A space is made from its parameters alone; `Space.prepare` returns a copy that knows what it has to learn from the
+training samples (the width of ``gamma="scale"``, landmarks), and makes their dictionary and the rows of queries:
+
+    space = Space(kernel="rbf", power=0.5).prepare(samples)
+    dictionary, rows = space.dictionary(samples, labels), space.rows(queries)
+
+All that follows needs inner products alone. Where the Gram matrix would not fit, ``n_landmarks`` gives coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from functools import partial
+from itertools import product
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ancr.axis import AxisObject
+from ancr.backends.arrays import Array, concat, is_foreign, map_rows, namespace, needs_numpy, unit_rows
+from ancr.dictionary import BaseDictionary, Dictionary
+from ancr.kernel_dictionary import KernelDictionary
+from ancr.kernels import RBF, Function, Kernel, Polynomial, Precomputed
+
+# A Gram matrix above this many bytes is not made; landmarks take its place.
+GRAM_BUDGET = 2**31
+# Samples among which landmarks are sought, per landmark, and on which the error of the approximation is measured.
+_POOL, _MEASURED = 20, 2000
+# Below this share of the largest, an eigenvalue of the landmarks' Gram matrix is only rounding.
+_LEAST_SHARE = {4: 1e-6, 8: 1e-12}
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+# Valid parameters; the classifiers and `ancr.solve` check theirs against the same table.
+PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions({"linear", "rbf", "poly", "precomputed"}), callable],
+    "gamma": [StrOptions({"scale"}), _POSITIVE],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "power": [_POSITIVE],
+    "normalize": ["boolean"],
+    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state"],
+}
+# The parameters that classifiers pass on.
+PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
+# Kernels whose space has the samples' own coordinates, those whose samples are inner products already, and those that
+# have a width.
+WITH_COORDINATES, PAIRWISE, WITH_GAMMA = ("linear",), ("precomputed",), ("rbf", "poly")
+# Landmarks that take the place of a Gram matrix above the budget, where nobody chose their number.
+_LANDMARKS = 2000
+
+
+class Space(AxisObject):
+    """Where samples live: sign(x)·|x|^p, then unit norm, then a kernel.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="linear"
+        ``"linear"``: xᵀy; ``"rbf"``: exp(−γ‖x − y‖²); ``"poly"``: (γ·xᵀy + coef0)^degree. A callable takes two
+        matrices of samples and returns the matrix of their kernel values, as that of scikit-learn's ``SVC`` does
+        (that of ``KernelRidge`` takes two rows); an `ancr.kernels.Kernel` is one, too. With ``"precomputed"``,
+        training samples are the square matrix of their inner products and queries are rows of inner products with the
+        training samples.
+    gamma : {"scale"} or float, default="scale"
+        γ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
+        power and unit norm.
+    degree : int, default=3
+        Degree of ``"poly"``.
+    coef0 : float, default=0.0
+        Constant of ``"poly"``.
+    power : float, default=1.0
+        p > 0. ½ brings large features and small ones closer together; 1 leaves samples as they are.
+    normalize : bool, default=True
+        Scale samples to unit ℓ2 norm, after the power. Not used with ``"precomputed"``.
+    n_landmarks : int or None, default=None
+        Approximate the kernel by coordinates in the span of so many training samples (Nyström); None does not.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the landmarks.
+
+    Attributes
+    ----------
+    gamma_ : float
+        γ in use, after `prepare`.
+    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
+        Landmarks, after power and unit norm.
+    error_ : float
+        Share of the samples' squared length that landmarks cannot represent, Σ(k(x, x) − ‖φ̂(x)‖²) / Σk(x, x) over
+        at most 2000 training samples; 0 without landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.spaces import Space
+    >>> samples = np.array([[4.0, 0.0], [0.0, 1.0], [9.0, 16.0]])
+    >>> space = Space(kernel="rbf", gamma=0.5, power=0.5).prepare(samples)
+    >>> space.rows(samples[2:])
+    array([[0.6, 0.8]])
+    >>> space.dictionary(samples, [0, 0, 1]).gram.round(3)
+    array([[1.   , 0.368, 0.67 ],
+           [0.368, 1.   , 0.819],
+           [0.67 , 0.819, 1.   ]])
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        power: float = 1.0,
+        normalize: bool = True,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
+        self.power, self.normalize, self.n_landmarks, self.random_state = power, normalize, n_landmarks, random_state
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether samples are rows of inner products with the training samples."""
+        return isinstance(self.kernel, str) and self.kernel in PAIRWISE
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the samples' own coordinates are those of the space."""
+        return isinstance(self.kernel, str) and self.kernel in WITH_COORDINATES
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether samples stay as they are, but for their norm."""
+        return self.is_linear and self.power == 1.0
+
+    def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
+        """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
+        return samples[np.ix_(rows, columns)] if self.is_pairwise else samples[rows]
+
+    def within_budget(self, n_samples: int, itemsize: int) -> Space:
+        """The space itself, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
+        fits = n_samples**2 * itemsize <= GRAM_BUDGET
+        if fits or self.is_linear or self.is_pairwise or self.n_landmarks is not None:
+            return self
+        random_state = 0 if self.random_state is None else self.random_state
+        return Space(**{**self.get_params(), "n_landmarks": _LANDMARKS, "random_state": random_state})
+
+    def prepare(self, samples: Array, name: str = "X") -> Space:
+        """A copy that is ready for training samples that are already validated, and for their queries."""
+        prepared = copy(self)
+        prepared.gamma_, prepared.landmarks_, prepared.error_, prepared._coordinates = 1.0, None, 0.0, None
+        if self.is_linear:
+            if self.n_landmarks is not None:
+                raise ValueError("n_landmarks goes with a kernel: kernel='linear' has coordinates already")
+            return prepared
+        needs_numpy(samples, f"kernel={self.kernel!r}")
+        if self.is_pairwise:
+            self._check_pairwise(samples, name)
+        rows = prepared._flattened(samples)
+        prepared.gamma_ = _gamma(self.gamma, rows)
+        prepared._kernel = prepared._make_kernel()
+        if self.n_landmarks is not None:
+            prepared._choose_landmarks(rows)
+        elif rows.shape[0] ** 2 * rows.itemsize > GRAM_BUDGET:
+            raise ValueError(
+                f"kernel={self.kernel!r} keeps the inner products of all pairs of samples, "
+                f"{rows.shape[0] ** 2 * rows.itemsize / 2**30:.1f} GiB for {rows.shape[0]} of them: set n_landmarks, "
+                "to 2000 for instance"
+            )
+        return prepared
+
+    def _check_pairwise(self, samples: np.ndarray, name: str) -> None:
+        if samples.shape[0] != samples.shape[1]:
+            raise ValueError(
+                f"{name} must be the square matrix of inner products for kernel='precomputed', got {samples.shape}"
+            )
+        if self.power != 1.0 or self.n_landmarks is not None:
+            raise ValueError("power and n_landmarks need samples, and kernel='precomputed' has inner products alone")
+        if not np.allclose(samples, samples.T, rtol=1e-5, atol=1e-6 * np.abs(samples).max()):
+            raise ValueError(f"{name} must be a symmetric matrix of inner products for kernel='precomputed'")
+
+    def _make_kernel(self) -> Kernel:
+        if not isinstance(self.kernel, str):
+            return self.kernel if isinstance(self.kernel, Kernel) else Function(self.kernel)
+        kernels: dict[str, Callable[[], Kernel]] = {
+            "rbf": partial(RBF, self.gamma_),
+            "poly": partial(Polynomial, self.gamma_, self.degree, self.coef0),
+            "precomputed": Precomputed,
+        }
+        return kernels[self.kernel]()
+
+    # --- samples to rows
+
+    @property
+    def to_rows(self) -> Callable[[Array], Array] | None:
+        """The function that turns a block of queries into rows of the dictionary; None where there is nothing to do."""
+        plain = self.power == 1.0 and self.landmarks_ is None
+        if plain and (self.is_pairwise or not self.normalize):
+            return None
+        return unit_rows if plain else self.rows
+
+    def rows(self, samples: Array) -> Array:
+        """Samples as rows of the dictionary: after power and unit norm, and in the coordinates of the landmarks."""
+        rows = self._flattened(samples)
+        return rows if self._coordinates is None else self._coordinates(rows)
+
+    def _flattened(self, samples: Array) -> Array:
+        """Samples after power and unit norm."""
+        if self.is_pairwise:
+            return samples
+        rows = samples if self.power == 1.0 else signed_power(samples, self.power)
+        return unit_rows(rows, copy=rows is samples) if self.normalize else rows
+
+    def dictionary(self, samples: Array, labels: Any = None, *, classes: Any = None, name: str = "X") -> BaseDictionary:
+        """The dictionary of the training samples that this space was prepared for, or of others."""
+        if self.is_plain:
+            return Dictionary.build(samples, labels, normalize=self.normalize, classes=classes, name=name)
+        rows = self._all_rows(samples)
+        atoms = Dictionary.build(rows, labels, normalize=False, classes=classes, name=name)
+        without_coordinates = not self.is_linear and self._coordinates is None
+        return KernelDictionary.of(atoms, self._kernel) if without_coordinates else atoms
+
+    def extend(
+        self, dictionary: BaseDictionary, samples: np.ndarray, labels: Any, classes: Any = None
+    ) -> BaseDictionary:
+        """A dictionary with more samples; γ and landmarks stay what they are."""
+        rows = self._all_rows(samples.astype(dictionary.dtype, copy=False))
+        return dictionary.extend(rows, labels, normalize=False, classes=classes)
+
+    def _all_rows(self, samples: Array) -> Array:
+        """As `rows`, in blocks."""
+        if is_foreign(samples) or self._coordinates is None:
+            return self.rows(samples)
+        return concat(map_rows(lambda block: self.rows(samples[block]), samples, 16 * len(self.landmarks_)))
+
+    # --- landmarks
+
+    def _choose_landmarks(self, rows: np.ndarray) -> None:
+        """k-means++ among a part of the samples, and the coordinates that they give."""
+        random = check_random_state(self.random_state)
+        count = min(self.n_landmarks, len(rows))  # type: ignore[type-var]
+        pool = rows[random.permutation(len(rows))[: _POOL * count]]
+        self.landmarks_ = kmeans_plusplus(pool, count, random_state=random)[0]
+        self._coordinates = _Coordinates(self._kernel, self.landmarks_)
+        measured = rows[random.permutation(len(rows))[:_MEASURED]]
+        squares, reached = self._kernel.squares(measured), self._coordinates(measured)
+        lost = squares - np.einsum("ij,ij->i", reached, reached, dtype=float)
+        self.error_ = float(np.maximum(lost, 0.0).sum() / (squares.sum() or 1.0))
+
+
+class _Coordinates:
+    """Nyström coordinates S^(−½)Uᵀk(x), with USUᵀ the Gram matrix of the landmarks and k(x) the products with them.
+
+    Inner products of these coordinates are those of the kernel between projections on the span of the landmarks.
+    """
+
+    def __init__(self, kernel: Kernel, landmarks: np.ndarray) -> None:
+        dictionary = KernelDictionary.of(Dictionary.build(landmarks, normalize=False), kernel)
+        self._values = kernel.prepare(dictionary.atoms, dictionary.order)
+        sizes, vectors = np.linalg.eigh(dictionary.gram.astype(float))
+        kept = sizes > _LEAST_SHARE[landmarks.itemsize] * max(float(sizes[-1]), 0.0)
+        if not kept.any():
+            raise ValueError("all landmarks have length zero under this kernel")
+        self._map = np.ascontiguousarray(vectors[:, kept] / np.sqrt(sizes[kept]), landmarks.dtype)
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return self._values(rows) @ self._map
+
+
+def grid_of_spaces(
+    kernels: Iterable[Any], gammas: Iterable[Any], powers: Iterable[float], *, n_landmarks: int | None, **others: Any
+) -> list[Space]:
+    """Every space that differs from the others: a kernel without a width is there once per power.
+
+    Examples
+    --------
+    >>> from ancr.spaces import grid_of_spaces
+    >>> spaces = grid_of_spaces(["linear", "rbf"], [0.5, 1.0], [1.0, 0.5], n_landmarks=None)
+    >>> [(space.kernel, space.gamma, space.power) for space in spaces][:3]
+    [('linear', 'scale', 1.0), ('rbf', 0.5, 1.0), ('rbf', 1.0, 1.0)]
+    """
+    gammas, spaces = tuple(gammas), []
+    for power, kernel in product(powers, kernels):
+        named = kernel if isinstance(kernel, str) else None
+        landmarks = None if named in WITH_COORDINATES else n_landmarks
+        for gamma in gammas if named in WITH_GAMMA else ("scale",):
+            spaces.append(Space(kernel, gamma, power=power, n_landmarks=landmarks, **others))
+    return spaces
+
+
+def signed_power(samples: Array, power: float) -> Array:
+    """sign(x)·|x|^p, entry by entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.spaces import signed_power
+    >>> signed_power(np.array([[-4.0, 9.0]]), 0.5)
+    array([[-2.,  3.]])
+    """
+    xp = namespace(samples)
+    sizes = xp.abs(samples)
+    return xp.sign(samples) * (xp.sqrt(sizes) if power == 0.5 else sizes**power)
+
+
+def _gamma(gamma: str | float, rows: np.ndarray) -> float:
+    """γ; "scale" is 1 / (n_features · variance), 1 for samples that are all alike."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    variance = float(rows.var(dtype=float))
+    return 1.0 / (rows.shape[1] * variance) if variance > 0.0 else 1.0
