@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import ancr
 from ancr.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
@@ -101,3 +102,17 @@ def test_every_method_name_makes_its_classifier():
     for name in method_names():
         expected = "ANCRClassifierCV" if name == "ANCR-CV" else name.replace("-", "") + "Classifier"
         assert type(make_classifier(name, {})).__name__ == expected
+
+
+def test_a_model_of_ancr_cv_keeps_what_was_chosen(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X, labels, names = X[:200], y[:200].astype(str), np.arange(200).astype(str)
+    model = Model("ANCR-CV", {"gammas": [1.0], "relaxations": [0.3, None]}, X, labels, names)
+    fitted = model.build()
+    model.settled(fitted).save(tmp_path / "model.npz")
+    loaded = Model.load(tmp_path / "model.npz")
+    again = loaded.build()
+    assert again[-1].best_params_ == fitted[-1].best_params_
+    assert set(again[-1].cv_results_["param_alpha"]) == {fitted[-1].alpha_}
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    np.testing.assert_allclose(again[-1].temperature_, fitted[-1].temperature_, rtol=1e-2)

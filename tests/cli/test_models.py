@@ -46,6 +46,17 @@ def test_predictions_are_the_classifiers_own(model, wine, tmp_path):  # noqa: F8
     assert all(weight == sorted(weight, reverse=True) for weight in weights)
 
 
+def test_columns_with_units_are_searched_by_default(wine, tmp_path):  # noqa: F811
+    path = tmp_path / "model.npz"
+    result = ancr("train", wine, "-o", path)
+    assert result.stdout == f"{path}: ANCR-CV on 178 samples of 3 classes\n"
+    params = Model.load(path).params
+    assert (params["normalize"], len(params["kernels"]), len(params["alphas"])) == (False, 1, 1)
+    X, y = load_wine(return_X_y=True)
+    labels = [row["label"] for row in predictions(path, wine, tmp_path)]
+    assert np.mean(labels == y.astype(str)) > 0.98
+
+
 def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "0.1", "--power", "0.5", "--method", "CRC")

@@ -110,11 +110,25 @@ def test_draws_differ_and_official_splits_have_one():
     assert {plan.draw for plan in make_plans(Official(), draws=3)} == {0}
 
 
-def test_protocol_cv_gives_every_method_a_grid_of_the_same_size():
+def test_protocol_cv_gives_the_methods_of_the_paper_grids_of_the_same_size():
+    in_spaces = {"CRC", "CRC (linear)", "ANCR", "ANCR (linear)", "Kernel ridge"}
+    rivals = {"Softmax", "Softmax (power)", "RBF SVM", "kNN"}
     for dataset, size in (("usps", 30), ("cub200", 12)):
-        for name, method in methods_for(dataset, "N=50", "cv").items():
-            numbers = [len(values) for values in method.params.values() if isinstance(values, list)]
+        methods = methods_for(dataset, "N=50", "cv")
+        assert in_spaces | rivals <= set(methods)
+        for name in set(methods) - in_spaces - rivals:
+            numbers = [len(values) for values in methods[name].params.values() if isinstance(values, list)]
             assert np.prod(numbers) == size, name
+
+
+def test_protocol_cv_searches_tables_without_unit_norm():
+    from ancr.features.columns import SPACES_OF_COLUMNS
+
+    methods = methods_for("wine", "5 folds", "cv", SPACES_OF_COLUMNS)
+    assert methods["ANCR"].params == SPACES_OF_COLUMNS
+    assert not methods["ANCR (linear)"].params["normalize"]
+    assert not any("Normalizer" in repr(methods[name].build()) for name in ("RBF SVM", "Softmax", "kNN"))
+    assert "Normalizer" in repr(methods_for("usps", "N=50", "cv")["RBF SVM"].build())
 
 
 def test_protocol_cv_records_what_was_chosen():
