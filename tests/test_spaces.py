@@ -291,7 +291,6 @@ def test_indefinite_kernels_are_told_and_never_certified():
         ({"kernel": "precomputed"}, "square matrix of inner products"),
         ({"solver": "admm", "kernel": "rbf", "constraint": "affine"}, "sets with inequalities"),
     ],
-    ids=str,
 )
 def test_bad_settings_are_named(settings, message):
     X, y = make_classification(40, 6, random_state=0)
