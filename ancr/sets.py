@@ -241,7 +241,8 @@ class NonNegative(Set):
         if image is None:
             return namespace(loose).full_like(loose, float("inf"))
         excess = self._excess(look, image)
-        return loose + 2.0 * excess * (look.codes @ image) + excess**2 * square
+        with np.errstate(invalid="ignore"):  # where there is no ε, the bound is not a number, and no bound
+            return loose + 2.0 * excess * (look.codes @ image) + excess**2 * square
 
     def _excess(self, look, image):
         """The least ε with p ≤ ε·He; a zero atom has no pull, and infinity says that there is none."""
@@ -284,7 +285,8 @@ class NonNegative(Set):
         if image is None:
             return namespace(look.pull).full_like(look.pull[:, 0], float("inf"))
         excess = self._excess(look, image)
-        return self._near(look, look.pull - excess[:, None] * image, members) + excess**2 * square
+        with np.errstate(invalid="ignore"):
+            return self._near(look, look.pull - excess[:, None] * image, members) + excess**2 * square
 
     def _near(self, look, below, members):
         price = look.problem.relaxation / 2.0
