@@ -21,7 +21,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -34,7 +33,7 @@ from ancr.kernels import RBF, Function, Kernel, Polynomial, Precomputed
 # A Gram matrix above this many bytes is not made; landmarks take its place.
 GRAM_BUDGET = 2**31
 # Samples among which landmarks are sought, per landmark, and on which the error of the approximation is measured.
-_POOL, _MEASURED = 20, 2000
+_POOL, _MEASURED = 3, 2000
 # Below this share of the largest, an eigenvalue of the landmarks' Gram matrix is only rounding.
 _LEAST_SHARE = {4: 1e-6, 8: 1e-12}
 
@@ -246,7 +245,7 @@ class Space(AxisObject):
         random = check_random_state(self.random_state)
         count = min(self.n_landmarks, len(rows))  # type: ignore[type-var]
         pool = rows[random.permutation(len(rows))[: _POOL * count]]
-        self.landmarks_ = kmeans_plusplus(pool, count, random_state=random)[0]
+        self.landmarks_ = pool[_far_apart(_dictionary_of(pool, self._kernel).gram, count, random)]
         self._coordinates = _Coordinates(self._kernel, self.landmarks_)
         measured = rows[random.permutation(len(rows))[:_MEASURED]]
         squares, reached = self._kernel.squares(measured), self._coordinates(measured)
@@ -261,7 +260,7 @@ class _Coordinates:
     """
 
     def __init__(self, kernel: Kernel, landmarks: np.ndarray) -> None:
-        dictionary = KernelDictionary.of(Dictionary.build(landmarks, normalize=False), kernel)
+        dictionary = _dictionary_of(landmarks, kernel)
         self._values = kernel.prepare(dictionary.atoms, dictionary.order)
         sizes, vectors = np.linalg.eigh(dictionary.gram.astype(float))
         kept = sizes > _LEAST_SHARE[landmarks.itemsize] * max(float(sizes[-1]), 0.0)
@@ -292,6 +291,28 @@ def grid_of_spaces(
         for gamma in gammas if named in WITH_GAMMA else ("scale",):
             spaces.append(Space(kernel, gamma, power=power, n_landmarks=landmarks, **others))
     return spaces
+
+
+def _dictionary_of(rows: np.ndarray, kernel: Kernel) -> KernelDictionary:
+    return KernelDictionary.of(Dictionary.build(rows, normalize=False), kernel)
+
+
+def _far_apart(gram: np.ndarray, count: int, random: Any) -> np.ndarray:
+    """Samples far from each other in the space of their Gram matrix: k-means++, each drawn by its squared distance.
+
+    Fewer than ``count`` if the others are copies of those.
+    """
+    squares = np.diagonal(gram).astype(float)
+    chosen, apart = [int(random.randint(len(gram)))], np.full(len(gram), np.inf)
+    while len(chosen) < count:
+        last = chosen[-1]
+        apart = np.clip(np.minimum(apart, squares + squares[last] - 2.0 * gram[last]), 0.0, None)
+        apart[last] = 0.0
+        reached = np.cumsum(apart)
+        if not reached[-1] > 0.0:
+            break
+        chosen.append(int(np.searchsorted(reached, random.uniform() * reached[-1])))
+    return np.array(chosen)
 
 
 def signed_power(samples: Array, power: float) -> Array:

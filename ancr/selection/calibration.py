@@ -56,7 +56,7 @@ def brier_losses(decisions, labels, temperature):
     --------
     >>> import numpy as np
     >>> from ancr.selection.calibration import brier_losses
-    >>> brier_losses(np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 0.0]]), np.array([0, 0, 1]), 0.1)
+    >>> brier_losses(np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 0.0]]), np.array([0, 0, 1]), 0.1).round(6)
     array([0.5, 0. , 2. ])
     """
     shares = softmax(decisions / temperature, axis=1)

@@ -52,9 +52,8 @@ def test_columns_with_units_are_searched_by_default(wine, tmp_path):  # noqa: F8
     assert result.stdout == f"{path}: ANCR-CV on 178 samples of 3 classes\n"
     params = Model.load(path).params
     assert (params["normalize"], len(params["kernels"]), len(params["alphas"])) == (False, 1, 1)
-    X, y = load_wine(return_X_y=True)
     labels = [row["label"] for row in predictions(path, wine, tmp_path)]
-    assert np.mean(labels == y.astype(str)) > 0.98
+    assert np.mean(labels == load_wine().target.astype(str)) > 0.98
 
 
 def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
