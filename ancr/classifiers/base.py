@@ -36,7 +36,7 @@ from ancr.spaces import Space
 
 def check_two_classes(classes):
     """Raise if there is only one class."""
-    if len(classes) < 2:
+    if classes.shape[0] < 2:
         raise ValueError(f"y must hold at least two classes, got one class: {classes[0]!r}")
 
 
