@@ -22,6 +22,8 @@ from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
 _EPS = float(np.finfo(float).eps)
+# A curvature that proves nothing.
+_NONE = float(np.finfo(float).tiny)
 
 
 class Certificate:
@@ -86,6 +88,10 @@ class Certificate:
         if problem.quadratic.blocks:
             matrix = to_numpy(problem.quadratic.matrix(dictionary))
             values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
+            # Some eigenvalues are zero by dimension, on the plane one more. Any other below rounding may be anything.
+            rank = int(np.minimum(np.diff(dictionary.bounds), dictionary.dimension).sum()) - on_plane
+            if rank > 0 and values[-rank] <= len(values) * rounding * values[-1]:
+                return _NONE
         else:
             values, rounding = dictionary.eigenvalues(on_plane)
             values = problem.quadratic.gram * values

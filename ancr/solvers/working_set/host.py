@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import map_rows, read_only
+from ancr.backends.arrays import map_rows, read_only, row_sums
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
@@ -399,7 +399,10 @@ class Run:
     def solution(self) -> Solution:
         """The solution of a finished run; the certificate decides about queries that rounding leaves in doubt."""
         problem, rounds, converged = self._solver.problem, self.found[:, 2].astype(int), self.finished()
-        solution = Solution(self.codes(), rounds, converged, problem, self._given)
+        codes = self.codes()
+        if not np.isfinite(codes.data).all():  # beyond the range of single precision
+            converged &= np.isfinite(row_sums(codes))
+        solution = Solution(codes, rounds, converged, problem, self._given)
         if len(doubt := np.flatnonzero(~converged)):
             converged[doubt] = solution.rows(doubt).gap <= self._solver.tol
         return solution
