@@ -309,27 +309,22 @@ class WhitenedDictionary(GramDictionary):
         return WhitenedDictionary.of(self.given.in_double, self.shift) if self.is_single else self
 
     @cached_property
-    def _inverse_in_double(self) -> np.ndarray:
-        matrix = self.given.gram.astype(float)
-        matrix[np.diag_indices_from(matrix)] += self.shift
-        return psd_inverse(matrix, self.shift)
-
-    @cached_property
     def _inverse(self) -> np.ndarray:
-        """M, in the precision of the atoms."""
-        return self._inverse_in_double.astype(self.dtype, copy=False)
+        """M, in double precision: the entries of Mk cancel, and single precision would leave too little of them."""
+        double = self.given.in_double
+        matrix = double.gram.copy()
+        matrix[np.diag_indices_from(matrix)] += self.shift
+        if self.is_single:
+            vars(double).pop("gram")  # twice the size, and not needed again
+        return psd_inverse(matrix, self.shift)
 
     @cached_property
     def gram(self) -> np.ndarray:
         """I − μM."""
-        gram = -self.shift * self._inverse_in_double
+        gram = -self.shift * self._inverse
         gram[np.diag_indices_from(gram)] += 1.0
         vars(self)["leverage"] = np.diagonal(gram).copy()
-        gram = gram.astype(self.dtype, copy=False)
-        _ = self._inverse
-        if self.is_single:
-            vars(self).pop("_inverse_in_double")  # twice the size, and not needed again
-        return gram
+        return gram.astype(self.dtype, copy=False)
 
     @cached_property
     def leverage(self) -> np.ndarray:
@@ -343,7 +338,8 @@ class WhitenedDictionary(GramDictionary):
         return np.maximum(self.leverage, 0.0)
 
     def _values(self, queries: np.ndarray) -> np.ndarray:
-        return self.given.cross(queries) @ self._inverse
+        double = self.given.in_double.cross(queries.astype(float, copy=False)) @ self._inverse
+        return double.astype(self.dtype, copy=False)
 
     def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
         inside = row_dots(self.given.cross(queries), self.cross(queries))

@@ -225,9 +225,13 @@ def test_single_precision(method):
 )
 def test_single_precision_is_certified(settings):
     rng = np.random.default_rng(0)
-    atoms, queries = rng.standard_normal((60, 10)).astype("f4"), rng.standard_normal((9, 10)).astype("f4")
-    solution = ancr.solve(atoms, queries, kernel="rbf", alpha=0.01, labels=np.arange(60) % 3, **settings)
-    assert solution.verify().all()
+    for n, gamma, alpha in (
+        (60, 0.3, 0.01),
+        (800, 0.1, 0.1),
+    ):  # the second one: inner products that have much in common
+        atoms, queries = rng.standard_normal((n, 10)).astype("f4"), rng.standard_normal((9, 10)).astype("f4")
+        given = {"kernel": "rbf", "gamma": gamma, "alpha": alpha, "normalize": True, "labels": np.arange(n) % 3}
+        assert ancr.solve(atoms, queries, **given, **settings).verify().all()
 
 
 @pytest.mark.parametrize(

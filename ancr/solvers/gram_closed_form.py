@@ -42,11 +42,11 @@ class GramClosedForm(Solver):
             self._prepare_affine()
         elif quadratic.gram:
             matrix = quadratic.matrix(dictionary.in_double)
-            self._operators = [self._scaled(_inverse(matrix, quadratic.ridge))]
+            self._keep([_inverse(matrix, quadratic.ridge)])
         else:
             matrices = [quadratic.blocks * gram for gram in dictionary.in_double.block_grams]
             shifted = [matrix + quadratic.ridge * np.eye(len(matrix)) for matrix in matrices]
-            self._operators = [self._scaled(_inverse(matrix, quadratic.ridge)) for matrix in shifted]
+            self._keep([_inverse(matrix, quadratic.ridge) for matrix in shifted])
         self._blocks = dictionary.blocks if len(self._operators) > 1 else [slice(0, n)]
 
     def _prepare_affine(self) -> None:
@@ -59,17 +59,23 @@ class GramClosedForm(Solver):
         inverse = inverse - inverse.mean(axis=0)
         inverse -= inverse.mean(axis=1, keepdims=True)
         self._offset = (1.0 / n - inverse @ means).astype(dictionary.dtype)
-        self._operators = [self._scaled(inverse)]
+        self._keep([inverse])
 
-    def _scaled(self, inverse: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self.problem.quadratic.target * inverse, self.problem.dictionary.dtype)
+    def _keep(self, inverses: list[np.ndarray]) -> None:
+        """Operators in the precision of the atoms, and their sums, which come from double precision."""
+        target, dtype = self.problem.quadratic.target, self.problem.dictionary.dtype
+        self._operators = [np.ascontiguousarray(target * inverse, dtype) for inverse in inverses]
+        self._sums = [(target * inverse.sum(axis=0)).astype(dtype) for inverse in inverses]
 
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
         cross = self.problem.dictionary.cross(queries)
         codes = np.empty_like(cross)
-        for block, operator in zip(self._blocks, self._operators, strict=True):
-            np.matmul(cross[:, block], operator, out=codes[:, block])
+        for block, operator, sums in zip(self._blocks, self._operators, self._sums, strict=True):
+            # What all inner products have in common nearly cancels in the product: its part is known exactly.
+            common = cross[:, block].mean(axis=1, keepdims=True) if block.stop > block.start else 0.0
+            np.matmul(cross[:, block] - common, operator, out=codes[:, block])
+            codes[:, block] += common * sums
         codes += self._offset
         if self.problem.constraint.sums_to_one:  # rounding errors along 1 are divided by λ
             codes += (1.0 - codes.sum(axis=1, keepdims=True)) / codes.dtype.type(codes.shape[1])
