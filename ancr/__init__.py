@@ -23,6 +23,7 @@ _HOMES = {
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "Dictionary": "ancr.dictionary",
+    "compare": "ancr.experiments.compare",
     "project_simplex": "ancr.sets",
     "solve": "ancr.solvers",
 }
