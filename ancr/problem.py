@@ -126,7 +126,8 @@ class StandardForm:
         if factor != 1.0:
             dictionary = dictionary.scaled(factor)
             ridge, absolute = _times_square(quadratic.ridge, factor), _times_square(quadratic.absolute, factor)
-            quadratic = replace(quadratic, ridge=ridge, absolute=absolute)
+            # A subnormal ridge has lost its digits, and no atom notices it.
+            quadratic = replace(quadratic, ridge=ridge if ridge > 1e-290 else 0.0, absolute=absolute)
             problem = replace(problem, quadratic=quadratic)
             if problem.relaxation is not None:
                 problem = replace(problem, relaxation=_times_square(problem.relaxation, factor))
@@ -153,10 +154,8 @@ class StandardForm:
         return self.problem.dictionary.moved(given, self.aim)
 
     def size(self, queries: Array) -> Array:
-        """‖y‖² of each query in standard form times the reach of the quadratic, never below what rounding leaves."""
-        dictionary = self.problem.dictionary
-        square = dictionary.xp.clip(self.squares_of(queries), self.least, None)
-        return self.problem.quadratic.reach(dictionary) * square
+        """‖y‖² of each query in standard form, never below what rounding leaves."""
+        return self.problem.dictionary.xp.clip(self.squares_of(queries), self.least, None)
 
     @property
     def squares_of(self) -> Callable[[Array], Array]:

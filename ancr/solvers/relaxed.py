@@ -142,8 +142,9 @@ def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
 
     quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
     arrays = (z.indptr, z.indices, z.data, run.program.matrix, run.linear, run.rank_one)
-    subtract_image(*map(read_only, arrays), quadratic.target, codes)
-    codes[_entries(z)] += z.data * codes.dtype.type(1.0 - quadratic.ridge / quadratic.target)
+    target = quadratic.target * run.problem.dictionary.units**2  # pulls are in the units of the standard form
+    subtract_image(*map(read_only, arrays), target, codes)
+    codes[_entries(z)] += z.data * codes.dtype.type(1.0 - quadratic.ridge / target)
     return codes
 
 

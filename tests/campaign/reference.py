@@ -15,6 +15,7 @@ from ancr.sets import SETS
 
 REAL = np.longdouble
 EPS = np.finfo(REAL).eps
+DOUBLE = np.finfo(float).eps
 # A column that the others represent to this accuracy is one of their span: 1e4 roundings, 4 digits beyond double's.
 DEPENDENT = 1e4 * EPS
 
@@ -49,7 +50,7 @@ class LeastSquares:
     """
 
     def __init__(self, atoms, settings):
-        self.digits = 30 if atoms.dtype == np.float32 else 1
+        self.digits, self.tiny = 30 if atoms.dtype == np.float32 else 1, np.finfo(atoms.dtype).tiny
         atoms, self.labels = atoms.astype(REAL), settings.get("labels", np.zeros(len(atoms), int))
         self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
         self.set = SETS[settings["constraint"]]
@@ -79,9 +80,8 @@ class LeastSquares:
         return np.concatenate([*parts, np.zeros(len(self.columns) - sum(map(len, parts)), REAL)])
 
     def size(self, query):
-        """‖y − centre‖², to which errors are relative; where class terms forbid a centre, ‖y‖² if that is larger."""
-        query, size = query.astype(REAL), np.sum((query.astype(REAL) - self.centre) ** 2)
-        return max(size, np.sum((query - self.atoms.mean(axis=0)) ** 2)) if self.weights.blocks else size
+        """‖y − centre‖², to which errors are relative; where class terms or a relaxation forbid a centre, ‖y‖²."""
+        return np.sum((query.astype(REAL) - self.centre) ** 2)
 
     def objective(self, target, code):
         """‖t − Ac‖² + μΣ|c_j|."""
@@ -124,7 +124,8 @@ class LeastSquares:
 
         Non-negative weights then reach a whole subspace, and pulls that are zero cannot be told from positive ones.
         """
-        if self.set.sums_to_one or not self.set.nonnegative or self.weights.ridge or self.absolute:
+        ridge_counts = self.weights.ridge > DOUBLE * np.max(self.lengths) ** 2
+        if self.set.sums_to_one or not self.set.nonnegative or ridge_counts or self.absolute:
             return False
         residual = target - self.columns @ code
         size = np.sqrt(np.sum(target**2))
@@ -136,9 +137,18 @@ class LeastSquares:
         weights = np.linalg.lstsq(tight.T @ tight, np.ones(tight.shape[1]), rcond=1e-12)[0]
         return bool(np.min(tight.T @ (tight @ weights), initial=1.0) < 0.5)
 
+    def _underflows(self, code):
+        """Whether entries that matter are too small for the precision given."""
+        share = np.abs(code) * self.lengths
+        return bool(np.any((np.abs(code) < self.tiny) & (share > 1e-6 * np.max(share))))
+
     def _condition(self, target, code, support):
+        if self._underflows(code):
+            return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
+        if not (self.set.has_inequalities or self.absolute):
+            support = np.arange(len(code))  # the code of least norm uses all atoms
         if self._has_no_interior(target, code):
             return np.inf
         reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
@@ -377,8 +387,8 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
 def condition_number(columns, sums_to_one, reach, size, digits=1):
     """The larger of κ(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
 
-    At 1e12 the first leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the
-    first counts a hundred times.
+    Singular values below the rounding of the largest count as zero. At 1e12 the first number leaves a code four digits,
+    and the second leaves a gap ten digits of ‖t‖². In single precision the first counts a thousand times.
     """
     if size == 0:
         return np.inf
@@ -388,5 +398,5 @@ def condition_number(columns, sums_to_one, reach, size, digits=1):
     kappa = 1.0
     if columns.shape[1] and largest > 0:
         values = np.linalg.svd((columns / largest).astype(float), compute_uv=False)
-        kappa = values[0] / values[-1] if values[-1] > 0 and columns.shape[1] <= columns.shape[0] else np.inf
+        kappa = values[0] / values[values > 8 * DOUBLE * values[0]].min()
     return float(min(max(digits * kappa, 1000 * reach / size) ** 2, REAL(1e300)))
