@@ -111,7 +111,8 @@ def test_nothing_overflows_and_the_console_is_quiet(visit, page_file, width, sch
     assert len(charts) >= 4
     assert min(charts) > 250
     sizes = page.evaluate(
-        "[...document.querySelectorAll('figure svg[role=img] text')].map(t => t.getBoundingClientRect()).map(b => Math.max(b.width, b.height))"
+        "[...document.querySelectorAll('figure svg[role=img] text')].map(t => t.getBoundingClientRect())"
+        ".map(b => Math.max(b.width, b.height))"
     )
     assert min(sizes) >= 9  # legible on a phone; turned words are wider than high
 

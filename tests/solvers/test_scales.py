@@ -181,7 +181,9 @@ def test_short_atoms_are_not_overlooked_on_the_orthant():
     queries = rng.standard_normal((20, 8)) * 100.0
     for dtype in (np.float64, np.float32):
         solution = solve(atoms.astype(dtype), queries.astype(dtype), alpha=0.0, constraint="nonnegative")
-        best = [nnls(atoms.T.astype(dtype).astype(float), query)[1] ** 2 for query in queries.astype(dtype).astype(float)]
+        best = [
+            nnls(atoms.T.astype(dtype).astype(float), query)[1] ** 2 for query in queries.astype(dtype).astype(float)
+        ]
         np.testing.assert_allclose(solution.objective, best, rtol=1e-5)
 
 
