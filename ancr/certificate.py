@@ -122,8 +122,22 @@ class Certificate:
         if not (self.ridge_is_lost and self.problem.quadratic.ridge):
             return 0.0
         values, rounding = self._eigenvalues
-        structural = 1 if self.problem.constraint.sums_to_one and len(values) == self.problem.dictionary.n_atoms else 0
-        return min(1.0, rounding / self.problem.quadratic.ridge) if (values <= rounding).sum() > structural else 0.0
+        lost = (values > rounding).sum() < self._most_directions
+        return min(1.0, rounding / self.problem.quadratic.ridge) if lost else 0.0
+
+    @property
+    def _most_directions(self) -> int:
+        """The most directions that the atoms can have: atoms that are equal, or zero, add none."""
+        dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
+        if not dictionary.has_coordinates:
+            return min(dictionary.n_atoms - on_plane, dictionary.dimension)
+        atoms = to_numpy(dictionary.coordinates)
+        parts = [atoms[block] for block in dictionary.blocks] if self.problem.quadratic.blocks else [atoms]
+        distinct = [np.unique(part, axis=0) for part in parts]
+        sizes = [len(part) - bool(len(part) and not on_plane and (part == 0.0).all(axis=1).any()) for part in distinct]
+        if len(sizes) == 1:
+            return min(sizes[0] - on_plane, dictionary.dimension)
+        return sum(min(size, dictionary.dimension) for size in sizes) - on_plane
 
     @cached_property
     def _newton(self) -> Callable[[np.ndarray], np.ndarray] | None:

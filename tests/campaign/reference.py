@@ -147,15 +147,16 @@ class LeastSquares:
             return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
-        if not (self.set.has_inequalities or self.absolute):
-            support = np.arange(len(code))  # the code of least norm uses all atoms
+        linear = not (self.set.has_inequalities or self.absolute)
+        support = np.arange(len(code)) if linear else support
         if self._has_no_interior(target, code):
             return np.inf
         reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0
         plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
-        number = condition_number(self.columns[:, support], plane, max(reach, total * size), size, self.digits)
+        reach = max(reach, total * size)
+        number = condition_number(self.columns[:, support], plane, reach, size, self.digits, dependent=linear)
         if self.absolute:  # pulls that cancel to half the ℓ1 weight
             number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
         return number
@@ -384,11 +385,12 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
     return min(bounds) + rounding
 
 
-def condition_number(columns, sums_to_one, reach, size, digits=1):
+def condition_number(columns, sums_to_one, reach, size, digits=1, dependent=False):
     """The larger of κ(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
 
-    Singular values below the rounding of the largest count as zero. At 1e12 the first number leaves a code four digits,
-    and the second leaves a gap ten digits of ‖t‖². In single precision the first counts a thousand times.
+    ``dependent`` atoms have singular values that count as zero, those below the rounding of the largest. At 1e12 the
+    first number leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the
+    first counts 900 times.
     """
     if size == 0:
         return np.inf
@@ -398,5 +400,7 @@ def condition_number(columns, sums_to_one, reach, size, digits=1):
     kappa = 1.0
     if columns.shape[1] and largest > 0:
         values = np.linalg.svd((columns / largest).astype(float), compute_uv=False)
-        kappa = values[0] / values[values > 8 * DOUBLE * values[0]].min()
+        # The atoms in use are independent where there are inequalities; elsewhere the code of least norm uses all.
+        kept = values[values > 8 * DOUBLE * values[0]] if dependent else values
+        kappa = values[0] / kept[-1] if kept[-1] > 0 and (dependent or len(values) == columns.shape[1]) else np.inf
     return float(min(max(digits * kappa, 1000 * reach / size) ** 2, REAL(1e300)))

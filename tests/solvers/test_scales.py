@@ -180,10 +180,9 @@ def test_short_atoms_are_not_overlooked_on_the_orthant():
     atoms = rng.standard_normal((6, 8)) * np.geomspace(1e2, 1e-4, 6)[:, None]
     queries = rng.standard_normal((20, 8)) * 100.0
     for dtype in (np.float64, np.float32):
-        solution = solve(atoms.astype(dtype), queries.astype(dtype), alpha=0.0, constraint="nonnegative")
-        best = [
-            nnls(atoms.T.astype(dtype).astype(float), query)[1] ** 2 for query in queries.astype(dtype).astype(float)
-        ]
+        given, asked = atoms.astype(dtype), queries.astype(dtype)
+        solution = solve(given, asked, alpha=0.0, constraint="nonnegative")
+        best = [nnls(given.T.astype(float), query.astype(float))[1] ** 2 for query in asked]
         np.testing.assert_allclose(solution.objective, best, rtol=1e-5)
 
 
