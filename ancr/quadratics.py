@@ -25,6 +25,17 @@ class Quadratic:
         Weights of XᵀX, of the class blocks X_iᵀX_i on its diagonal, and of Xᵀy.
     absolute : float
         Weight of ‖c‖₁, added to the quadratic.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.quadratics import Quadratic
+    >>> def twice_the_ridge(alpha, beta, n_classes):
+    ...     return Quadratic(ridge=2.0 * alpha)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RepresentationClassifier(quadratic=twice_the_ridge, constraint="affine").fit(X[::2], y[::2]).predict(X[1::50])
+    array([0, 1, 2])
     """
 
     ridge: float = 0.0

@@ -97,6 +97,20 @@ class Set(AxisObject, ABC):
         Whether no entry is negative.
     plain : bool
         Whether these two attributes describe the set completely. Solvers for the four plain sets rely on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.sets import Set
+    >>> class Box(Set):
+    ...     name, nonnegative = "box", True
+    ...     def project(self, points):
+    ...         return np.clip(points, 0.0, 0.2)
+    >>> clf = RepresentationClassifier(constraint=Box(), solver="admm", max_iter=50)
+    >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
+    >>> clf.fit(X, [0, 0, 1, 1]).predict([[1.0, 0.0], [0.0, 1.0]])
+    array([0, 1])
     """
 
     name = "a set"
