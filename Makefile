@@ -110,6 +110,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m tests.links docs/_build/html
 
 release: $(VENV)/.test
+	$(PIP) install -e '.[release]'
 	$(BIN)/python -m tests.release $(VERSIONS)
 
 bench: $(VENV)/.bench

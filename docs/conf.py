@@ -17,11 +17,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py", "**/GALLERY_HEADER.md"]
+exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 
 # Pages of the repository that the site shows as well are included, so that nothing is said twice.
@@ -55,6 +54,7 @@ html_static_path = ["_static"]
 html_title = f"ancr {version}"
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,

@@ -20,7 +20,11 @@ class _Page(HTMLParser):
 
 def broken_links(root):
     """``page: link`` for each link to a file or an anchor that is not there."""
-    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in Path(root).rglob("*.html")}
+    pages = {
+        path: _Page(path.read_text(encoding="utf-8"))
+        for path in sorted(Path(root).rglob("*.html"))
+        if "_static" not in path.parts  # parts of the theme, not pages
+    }
     broken = []
     for path, page in pages.items():
         for link in sorted(page.links):

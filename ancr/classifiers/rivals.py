@@ -448,7 +448,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
     >>> from ancr import SACRCClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> clf = SACRCClassifier().fit(X[:500], y[:500])
-    >>> bool(clf.score(X[500:700], y[500:700]) > 0.8)
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.7)
     True
     """
 
