@@ -94,3 +94,6 @@ if not TYPE_CHECKING:  # a type checker would take every name for granted
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+del TYPE_CHECKING  # only public names can be seen
