@@ -158,7 +158,7 @@ class LeastSquares:
         return bool(np.any((np.abs(code) < self.tiny) & (share > 1e-6 * np.max(share))))
 
     def _condition(self, target, code, support):
-        if self._underflows(code):
+        if self._underflows(code) or self.rank_is_numerical:
             return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
