@@ -172,6 +172,10 @@ class LeastSquares:
         plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
         reach = max(reach, total * size)
         number = condition_number(self.columns[:, support], plane, reach, size, self.digits, dependent=linear)
+        used = self.lengths[np.abs(code) > 0]
+        if not (linear or self.set.sums_to_one) and len(used) and np.min(used) > 0:
+            # A pull of the longest atom is rounded by more than the shortest one in use can gain.
+            number = max(number, float(min((np.max(self.lengths) / np.min(used)) ** 2, REAL(1e300))))
         if self.absolute:  # pulls that cancel to half the ℓ1 weight
             number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
         return number
