@@ -16,7 +16,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ancr.backends.arrays import Array, in_double, row_dots, row_squares, row_sums, to_numpy
+from ancr.backends.arrays import Array, in_double, row_dots, row_squares, to_numpy
 from ancr.dictionary import BaseDictionary, about_mean
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -85,6 +85,8 @@ class Certificate:
         ridge, dictionary, on_plane = problem.quadratic.ridge, problem.dictionary, problem.constraint.sums_to_one
         if not self.ridge_is_lost:
             return ridge
+        if problem.quadratic.surcharges is not None:  # they may lift a direction that XᵀX has not, by any small amount
+            return _NONE
         if problem.quadratic.blocks:
             matrix = to_numpy(problem.quadratic.matrix(dictionary))
             values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
@@ -239,9 +241,10 @@ def _l1_bound(look: Look) -> Array:
     """
     quadratic, xp = look.quadratic, look.dictionary.xp
     signed = not look.problem.constraint.nonnegative
-    hardest = xp.max((xp.abs(look.pull) if signed else look.pull) + look.slack, axis=1)
+    pulls = (xp.abs(look.pull) if signed else look.pull) + look.slack
+    hardest = xp.max(pulls if quadratic.multiples is None else pulls / quadratic.multiples, axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     squares = quadratic.squares(look.dictionary, look.queries, look.codes)
-    price = quadratic.absolute * row_sums(abs(look.codes))
+    price = quadratic.absolute_price(look.codes)
     inner = row_dots(look.codes, look.pull) - look.code_slack
     return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * inner

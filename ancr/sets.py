@@ -169,7 +169,7 @@ def _length(rows):
 
 def _by_strong_convexity(look, pull):
     """Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), the most that c + t ≥ 0 can gain; needs a ridge λ."""
-    xp, ridge = namespace(pull), look.quadratic.ridge
+    xp, ridge = namespace(pull), look.quadratic.prices_like(pull)
     hard = xp.abs(pull) + look.slack
     step = hard / ridge
     step = xp.where(pull + look.slack < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
@@ -270,7 +270,7 @@ class NonNegative(Set):
 
         Without one, v − εHe ≤ 0 takes the place of v₋ and ε²·eᵀHe that of the last term, with He > 0.
         """
-        xp, ridge = namespace(look.pull), look.quadratic.ridge
+        xp, ridge = namespace(look.pull), look.quadratic.prices_like(look.pull)
 
         def lifted(row, image, square):
             return self._lifted_near(look.row(row), members[row : row + 1, :], image, square)
@@ -278,7 +278,7 @@ class NonNegative(Set):
         bounds = self._lifted_near(look, members, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
             return self._by_own_directions(look, bounds, lifted)
-        paid = _length(xp.clip(look.raised_pull, 0.0, None)) ** 2 / ridge
+        paid = xp.sum(xp.clip(look.raised_pull, 0.0, None) ** 2 / ridge, axis=1)
         return xp.minimum(bounds, self._near(look, xp.clip(look.pull, None, 0.0), members) + paid)
 
     def _lifted_near(self, look, members, image, square):
