@@ -263,7 +263,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         used = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
         own = None if weights is None else weights[used]
         some = self._spaces[0].part(X, used, used) if len(used) < len(X) else X
-        data = (some, y[used], None if groups is None else np.asarray(groups)[used], own)
+        splits = partial(self._splits, X, y, groups, used)
+        data = (some, y[used], groups is not None, own, splits)
 
         check_two_classes(np.unique(y[used]))
         tried, running = self._searched(*data)
@@ -301,7 +302,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         others = {name: getattr(self, name) for name in _SHARED}
         return grid_of_spaces(self.kernels, self.gammas, self.powers, **others)
 
-    def _searched(self, X, y, groups, weights):
+    def _searched(self, X, y, grouped, weights, splits):
         """Outcomes of all settings tried, and of those that could be chosen."""
         spaces = self._spaces
         pairwise = [space.is_pairwise for space in spaces]
@@ -310,7 +311,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         small = {space: _one_of_each_class(space, X, y) for space in spaces}
         grid = {space: self._candidates(space, dictionary) for space, dictionary in small.items()}
         screeners = {space: self._screeners(space, dictionary) for space, dictionary in small.items()}
-        held_out = self._held_out(X, y, groups, weights, small, grid)
+        held_out = self._held_out(X, y, grouped, weights, splits, small, grid)
         few = held_out if self.cv is not None else held_out.stratified(SCREENED_SAMPLES, spaces[0])
         options = (self.solver, self.code, self.scoring, self.one_standard_error)
         search = Search(grid, screeners, held_out, few, *options)
@@ -328,25 +329,31 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """Ridge regression on the free set."""
         return candidates(dictionary, "exact", ("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,), space)
 
-    def _held_out(self, X, y, groups, weights, small, grid):
+    def _held_out(self, X, y, grouped, weights, splits, small, grid):
         """The samples to choose on, and how they are held out."""
-        one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
+        one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and not grouped)
         able = all(self._needs_no_refit(small[space], settings) for space, settings in grid.items())
         fits = self.cv is None or 4 * len(X) ** 2 <= GRAM_BUDGET
-        splits = None if one_out and able and fits else partial(self._splits, X, y, groups)
+        splits = None if one_out and able and fits else splits
         held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)), weights)
         return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out
 
-    def _splits(self, X, y, groups, rows):
-        """Folds of some of the samples."""
-        X, y, groups = X[rows], y[rows], None if groups is None else np.asarray(groups)[rows]
+    def _splits(self, X, y, groups, used, rows):
+        """Folds of some of the ``used`` samples, those of some weight; a splitter of the user sees all samples."""
+        chosen = used[rows] if self.cv is None else np.arange(len(y))
+        X, y, groups = X[chosen], y[chosen], None if groups is None else np.asarray(groups)[chosen]
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
             # Five folds, or as many as the largest class has samples.
             most = max(2, int(np.unique(y, return_counts=True)[1].max()))
             splitter = kind(min(5, most), shuffle=True, random_state=0)
-        return list(check_cv(splitter, y, classifier=True).split(X, y, groups))
+        folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
+        if self.cv is None or len(used) == len(y):
+            return folds
+        position = np.full(len(y), -1)
+        position[used] = np.arange(len(used))
+        return [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
 
     def _needs_no_refit(self, dictionary, grid):
         """Whether each sample can be coded over the others without a refit."""
@@ -355,10 +362,10 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         exact = all(find_solver(self.solver, one.problem(dictionary)).is_exact for one in grid)
         return exact and able and not learning
 
-    def _scored_again(self, best, X, y, groups, weights):
+    def _scored_again(self, best, X, y, grouped, weights, splits):
         candidate = best.candidate
         small = {candidate.space: _one_of_each_class(candidate.space, X, y)}
-        held_out = self._held_out(X, y, groups, weights, small, {candidate.space: [candidate]})
+        held_out = self._held_out(X, y, grouped, weights, splits, small, {candidate.space: [candidate]})
         outcomes = held_out.outcomes(candidate.space, [candidate], self.solver, self.code)
         again = next(one for one in outcomes if one.rule is best.rule)
         best.decisions, best.concentrations = again.decisions, again.concentrations
