@@ -23,6 +23,9 @@ _HOMES = {
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "Dictionary": "ancr.dictionary",
+    "LabelAudit": "ancr.labels.audit",
+    "audit_labels": "ancr.selection.label_audit",
+    "next_to_label": "ancr.labels.next_to_label",
     "project_simplex": "ancr.sets",
     "solve": "ancr.solvers",
 }

@@ -69,15 +69,14 @@ class Quadratic:
         """
         if weights is None:
             return self
-        most = float(weights.max())
-        extra = self.ridge / weights - self.ridge / most
-        multiples = most / weights if self.absolute and np.ptp(weights) else None
+        prices, multiples = self.prices / weights, (1.0 if self.multiples is None else self.multiples) / weights
+        least, lowest = float(prices.min()), float(multiples.min())
         return replace(
             self,
-            ridge=self.ridge / most,
-            absolute=self.absolute / most,
-            surcharges=extra if extra.any() else None,
-            multiples=multiples,
+            ridge=least,
+            absolute=self.absolute * lowest,
+            surcharges=prices - least if np.ptp(prices) else None,
+            multiples=multiples / lowest if self.absolute and np.ptp(multiples) else None,
         )
 
     def without_multiples(self):

@@ -307,6 +307,32 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     def _decide(self, queries, solution):
         return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
 
+    @property
+    def used_rule(self):
+        """The rule, prepared for the dictionary."""
+        check_is_fitted(self)
+        return self._rule
+
+    def scores_of_codes(self, queries, codes, knowing=None):
+        """Decision values of rows of the dictionary whose codes are known already.
+
+        Parameters
+        ----------
+        queries : array of shape (n_queries, n_features)
+            Rows as the dictionary has them, after power and unit norm.
+        codes : array or CSR array of shape (n_queries, n_atoms)
+            Columns in the dictionary's order.
+        knowing : BaseDictionary or None
+            The dictionary that knows the inner products with these queries already.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+        """
+        judged, seen = self._seen_by_rule(queries)
+        known = knowing is not None and judged is self.dictionary_
+        return self._rule.scores_of_present(knowing if known else judged, seen, codes)
+
     def _decisions(self, method, X):
         return concat(self.map_solutions(method, X, self._decide))
 

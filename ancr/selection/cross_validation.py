@@ -443,6 +443,20 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         labels[~sure] = self.reject_label_
         return labels
 
+    def audit(self):
+        """The labels of the training samples, each judged by all other samples at the chosen settings.
+
+        Nothing is searched or fitted again. See `ancr.audit_labels`.
+
+        Returns
+        -------
+        LabelAudit
+        """
+        from ancr.labels.audit import audit_fitted
+
+        check_is_fitted(self)
+        return audit_fitted(self)
+
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.
 

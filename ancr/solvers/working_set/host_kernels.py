@@ -44,9 +44,10 @@ STEPS = 32_000
 # ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) as integers: two bytes per entry, since pricing is limited by
 # memory bandwidth. Both are empty if they would not fit; then entries come from ``atoms``, weighted by
 # ``numbers[GRAM]``, plus ``numbers[BLOCKS]`` within a class. ``kappa`` is added to every entry of H on Σc = 1, see
-# `tolerances`. ``lengths`` are √H_jj, ``norms`` those without prices, ``longest`` and ``largest_norm`` the largest. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol``
-# is the relative gap to reach. The other ``numbers`` are constants of `tolerances`: numba would freeze imported values,
-# and separate fields make the kernels slower, by 8 % for four of them.
+# `tolerances`. ``lengths`` are √H_jj, ``norms`` those without prices, ``longest`` and ``largest_norm`` the largest.
+# ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach. The other
+# ``numbers`` are constants of `tolerances`: numba would freeze imported values, and separate fields make the kernels
+# slower, by 8 % for four of them.
 #
 # A query's ``scaled_query`` is target·y, so that b = Xᵀ·scaled_query; it is empty if b is known to the last digit.
 # Otherwise b is off by up to ``linear_error``, and a priced pull by up to ``pull_error``, times the norm of the atom.
