@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ancr.dictionary import BaseDictionary
+from ancr.labels.opinions import combined, smooth_problem
 from ancr.problem import Problem
 from ancr.solvers.leave_one_out import LeaveOneOut
 
@@ -46,7 +48,8 @@ class Judgement:
     Attributes
     ----------
     decisions : ndarray of shape (n_samples, n_classes)
-        Decision values without the sample itself, larger is better.
+        Decision values without the sample itself, larger is better: those of the classifier and of a smooth setting,
+        see `ancr.labels.opinions`.
     speaks_for, speaks_against : Witnesses
         Samples in its code with the same label, and those with another.
     misfits : ndarray of shape (n_samples,)
@@ -86,20 +89,31 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     """
     problem = classifier.solver_.problem if weights is None else _weighted(classifier.solver_.problem, weights)
     dictionary = problem.dictionary
+    smooth = np.concatenate(LeaveOneOut(dictionary).map(smooth_problem(dictionary), partial(_scores, classifier)))
 
     def judge(rows: slice, c: Any, z: Any) -> tuple[np.ndarray, ...]:
-        queries = dictionary.own_queries(rows)
-        knowing = dictionary.knowing_cross(queries, dictionary.gram[rows], dictionary.squares[rows])
-        codes = z if classifier.code == "z" else c
-        decisions = classifier.scores_of_codes(queries, codes, knowing)
-        misfits = knowing.misfits(queries, codes) / np.maximum(dictionary.squares[rows], 1e-300)
-        return np.asarray(decisions, float), *_witnesses(dictionary, rows, codes), np.asarray(misfits, float)
+        codes, queries = (z if classifier.code == "z" else c), dictionary.own_queries(rows)
+        misfits = _knowing(dictionary, rows, queries).misfits(queries, codes)
+        shares = np.asarray(misfits, float) / np.maximum(dictionary.squares[rows], 1e-300)
+        return _scores(classifier, rows, codes, codes), *_witnesses(dictionary, rows, codes), shares
 
     parts = LeaveOneOut(dictionary).map(problem, judge)
     decisions, *witnesses, misfits = (np.concatenate(part) for part in zip(*parts, strict=True))
     alone = np.diff(dictionary.bounds)[dictionary.labels] == 1
+    if not alone.all():
+        decisions = combined(decisions, smooth, dictionary.labels, ~alone)
     decisions[alone, dictionary.labels[alone]] = decisions[alone].min(axis=1)
     return _in_given_order(dictionary, decisions, witnesses, misfits, ~alone)
+
+
+def _knowing(dictionary: BaseDictionary, rows: slice, queries: np.ndarray) -> BaseDictionary:
+    return dictionary.knowing_cross(queries, dictionary.gram[rows], dictionary.squares[rows])
+
+
+def _scores(classifier: Any, rows: slice, c: Any, z: Any) -> np.ndarray:
+    """Decision values of the classifier's rule for atoms whose codes over the others are known."""
+    queries = classifier.dictionary_.own_queries(rows)
+    return np.asarray(classifier.scores_of_codes(queries, c, _knowing(classifier.dictionary_, rows, queries)), float)
 
 
 def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
