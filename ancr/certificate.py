@@ -7,16 +7,18 @@ scaled until |Xᵀr| ≤ λ/2. All bounds include what rounding can do to them, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
+from scipy.linalg import eigvalsh, qr, svdvals
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ancr.backends.arrays import Array, in_double, row_dots, row_squares, to_numpy
+from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, to_numpy
+from ancr.backends.psd import psd_solver
 from ancr.dictionary import BaseDictionary, about_mean
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -24,6 +26,8 @@ from ancr.quadratics import Quadratic
 _EPS = float(np.finfo(float).eps)
 # A curvature that proves nothing.
 _NONE = float(np.finfo(float).tiny)
+# The most atoms for which H is factored to improve on a first bound.
+_MOST_ATOMS = 10_000
 
 
 class Certificate:
@@ -43,20 +47,21 @@ class Certificate:
         queries, codes = in_double(queries), in_double(codes)
         if not self.problem.dictionary.is_convex:  # all bounds rest on convexity
             return np.full(queries.shape[0], np.inf)
+        if self.problem.relaxation is None:  # codes in single precision sum to one up to their last digit
+            codes = self.problem.constraint.mended(codes)
         look = Look(self, *self._at_length_one(form.queries(queries), codes))
         codes = look.codes
         # The objective is a sum of squares and bounds the gap itself.
-        value = self.problem.quadratic.excess(self.problem.dictionary, look.queries, codes)
+        value = look.value
         if self.problem.relaxation is not None:
-            members = self.problem.constraint.project(codes)
-            value = value + self.problem.relaxation / 2.0 * row_squares(codes - members)
-            bound = self.problem.constraint.relaxed_bound(look, members)
+            bound = self.problem.constraint.relaxed_bound(look)
         elif self.problem.has_l1_term:
             bound = _l1_bound(look)
         else:
             bound = self.problem.constraint.bound(look)
         scale = xp.maximum(form.size(look.queries), value)
-        bound = xp.minimum(bound, look.at_most(value))
+        most = look.at_most(value)
+        bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
         # A zero query over zero atoms has scale zero; its gap is zero.
         return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
 
@@ -82,23 +87,89 @@ class Certificate:
         Singular values of X below the rounding of the largest count as zero, and a ridge below their squares is none.
         """
         problem = self.problem
-        ridge, dictionary, on_plane = problem.quadratic.ridge, problem.dictionary, problem.constraint.sums_to_one
         if not self.ridge_is_lost:
-            return ridge
+            return problem.quadratic.ridge
         if problem.quadratic.surcharges is not None:  # they may lift a direction that XᵀX has not, by any small amount
             return _NONE
-        if problem.quadratic.blocks:
-            matrix = to_numpy(problem.quadratic.matrix(dictionary))
+        values, rounding = self._eigenvalues
+        positive = values[values > rounding]
+        return float(positive.min()) if len(positive) else np.inf  # no two codes differ
+
+    @cached_property
+    def _eigenvalues(self) -> tuple[np.ndarray, float]:
+        """Eigenvalues of H without the ridge, on the plane Σc = 0 if the set asks for Σc = 1, and their rounding."""
+        dictionary, quadratic, on_plane = (
+            self.problem.dictionary,
+            self.problem.quadratic,
+            self.problem.constraint.sums_to_one,
+        )
+        if quadratic.blocks and dictionary.has_coordinates:
+            # Singular values of the stacked squares are as accurate as the atoms are; eigenvalues of H are not.
+            stacked = _stacked(to_numpy(dictionary.coordinates), dictionary.blocks, quadratic)
+            values = svdvals(about_mean(stacked) if on_plane else stacked) ** 2
+            # There is no centre here, so differences are as accurate as the atoms, not as themselves.
+            return values, 16.0 * _EPS**2 * stacked.size * float(np.sum(stacked**2))
+        if quadratic.blocks:
+            matrix = to_numpy(quadratic.matrix(dictionary, prices=False))
             values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
-            # Some eigenvalues are zero by dimension, on the plane one more. Any other below rounding may be anything.
-            rank = int(np.minimum(np.diff(dictionary.bounds), dictionary.dimension).sum()) - on_plane
-            if rank > 0 and values[-rank] <= len(values) * rounding * values[-1]:
-                return _NONE
         else:
             values, rounding = dictionary.eigenvalues(on_plane)
-            values = problem.quadratic.gram * values
-        positive = values[values > len(values) * rounding * max(values.max(), 0.0)]
-        return float(positive.min()) if len(positive) else 1.0
+            values = quadratic.gram * values
+        return values, len(values) * rounding * max(float(values.max()), 0.0)
+
+    @cached_property
+    def lost_share(self) -> float:
+        """The share of f(c) that directions lost in rounding could still gain, if a ridge beside them is lost, too.
+
+        A singular value σ gains at most σ²/(σ² + λ) of the misfit. Without a ridge the numerical rank decides.
+        """
+        if not (self.ridge_is_lost and self.problem.quadratic.ridge):
+            return 0.0
+        if self.problem.quadratic.surcharges is not None:
+            return 1.0
+        values, rounding = self._eigenvalues
+        lost = (values > rounding).sum() < self._most_directions
+        return min(1.0, rounding / self.problem.quadratic.ridge) if lost else 0.0
+
+    @property
+    def _most_directions(self) -> int:
+        """The most directions that the atoms can have: atoms that are equal, or zero, add none."""
+        dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
+        if not dictionary.has_coordinates:
+            return min(dictionary.n_atoms - on_plane, dictionary.dimension)
+        atoms = to_numpy(dictionary.coordinates)
+        parts = [atoms[block] for block in dictionary.blocks] if self.problem.quadratic.blocks else [atoms]
+        distinct = [np.unique(part, axis=0) for part in parts]
+        sizes = [len(part) - bool(len(part) and not on_plane and (part == 0.0).all(axis=1).any()) for part in distinct]
+        if len(sizes) == 1:
+            return min(sizes[0] - on_plane, dictionary.dimension)
+        return sum(min(size, dictionary.dimension) for size in sizes) - on_plane
+
+    @cached_property
+    def _newton(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Function for H⁻¹p, approximately; on Σc = 1 for steps that keep the sum. None if H would be too large."""
+        n, on_plane = self.problem.dictionary.n_atoms, self.problem.constraint.sums_to_one
+        if n > _MOST_ATOMS:
+            return None
+        matrix = self._times_h(np.eye(n))
+        if on_plane:
+            matrix = about_mean(about_mean(matrix).T)
+            matrix += (float(np.trace(matrix)) / n or 1.0) / n
+        solve = psd_solver(matrix, self.problem.quadratic.ridge)
+        return partial(_steps, solve, on_plane)
+
+    def improved(self, look: Look) -> tuple[Look, Array] | None:
+        """Better codes, and by how much at most f falls on the way there: tᵀ(p + p′) for a step t, as p′ = p − Ht.
+
+        For sets without inequalities. A bound for the better codes, plus that, is a bound for the codes given; it does
+        not suffer if H is ill-conditioned.
+        """
+        if self._newton is None:
+            return None
+        step = self.problem.dictionary.like(self._newton(to_numpy(look.pull)))
+        better = look.with_codes(dense(look.codes) + step)
+        fall = row_dots(step, look.pull + better.pull) + row_dots(abs(step), look.slack + better.slack)
+        return better, fall
 
     @cached_property
     def ridge_is_lost(self) -> bool:
@@ -106,36 +177,60 @@ class Certificate:
         return self.problem.quadratic.ridge <= _EPS * float(self.problem.dictionary.xp.max(self.problem.lengths)) ** 2
 
     @cached_property
-    def interior_direction(self) -> tuple[Array | None, float]:
-        """He and eᵀHe for some e with He ≥ 1 on all atoms but zero ones; (None, 0) if none is found.
+    def atom_lengths(self) -> Array:
+        """√H_jj of each atom without the ridge: zero for a zero atom, whose pull is never positive."""
+        quadratic, dictionary = self.problem.quadratic, self.problem.dictionary
+        return dictionary.xp.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
 
-        Equal weights will do where atoms lie on one side of the origin, as non-negative data does. Otherwise He = 1 is
-        solved by conjugate gradients; with a ridge the set has a bound that needs no e.
+    @cached_property
+    def interior_direction(self) -> tuple[Array | None, float]:
+        """He and eᵀHe for some e with (He)_j ≥ ‖x_j‖; (None, 0) if none is found.
+
+        Pulls have rounding errors in proportion to the length of their atom. Equal weights will do where atoms lie on
+        one side of the origin, as non-negative data does. Otherwise the system is solved by conjugate gradients; with a
+        ridge the set has a bound that needs no e.
         """
-        dictionary = self.problem.dictionary
-        present = to_numpy(self.problem.lengths) > 0.0
-        direction = present / max(present.sum(), 1)
-        image = self._times_h(direction[None, :])[0]
+        dictionary, lengths = self.problem.dictionary, to_numpy(self.atom_lengths)
+        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+
+        def scaled(weights: np.ndarray) -> np.ndarray:
+            return inverse * self._times_h((inverse * weights)[None, :])[0]
+
+        present = lengths > 0.0
+        weights = present / max(present.sum(), 1)
+        image = scaled(weights)
         if not self.problem.quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
-            system = LinearOperator((dictionary.n_atoms,) * 2, lambda e: self._times_h(e[None, :])[0], dtype=np.float64)
+            system = LinearOperator((dictionary.n_atoms,) * 2, scaled, dtype=np.float64)
             with np.errstate(all="ignore"):  # where there is no e, whatever comes out is told below
-                direction, _ = cg(system, 1.0 * present, maxiter=200)
-                image = self._times_h(direction[None, :])[0]
+                weights, _ = cg(system, 1.0 * present, maxiter=200)
+                image = scaled(weights)
         if not present.any():
             return dictionary.like(image), 0.0
         least = float(image[present].min())
         if not least > 1e-12 * np.abs(image).max():
             return None, 0.0
-        return dictionary.like(image / least), float(direction @ image) / least**2
+        return dictionary.like(lengths * (image / least)), float((weights / least) @ (image / least))
 
     def own_direction(self, tight: np.ndarray) -> tuple[np.ndarray, float]:
-        """He and eᵀHe for an e over some atoms only, with He = 1 on them as nearly as can be."""
+        """He and eᵀHe for an e over some atoms only, with (He)_j = ‖x_j‖ on them as nearly as can be."""
         unit = np.zeros((len(tight), self.problem.dictionary.n_atoms))
-        unit[np.arange(len(tight)), tight] = 1.0
+        unit[np.arange(len(tight)), tight] = 1.0 / to_numpy(self.atom_lengths)[tight]
         rows = self._times_h(unit)
-        direction = np.linalg.lstsq(rows[:, tight], np.ones(len(tight)), rcond=1e-13)[0]
-        image = direction @ rows
-        return image, float(direction @ image[tight])
+        correlations = rows[:, tight] / to_numpy(self.atom_lengths)[tight]
+        weights = np.linalg.lstsq(correlations, np.ones(len(tight)), rcond=1e-13)[0]
+        return weights @ rows, float(weights @ correlations @ weights)
+
+    def newton_code(self, look: Look) -> np.ndarray:
+        """The minimiser for one query of the relaxed orthant, if the entries that are negative stay so.
+
+        There the objective is ‖y − Xc‖² + λ‖c‖² + γ/2·Σc_j² over those entries.
+        """
+        n, code = self.problem.dictionary.n_atoms, to_numpy(look.codes)
+        price = np.where(code[0] < 0.0, (self.problem.relaxation or 0.0) / 2.0, 0.0)
+        slope = to_numpy(look.pull) - price * code
+        matrix = self._times_h(np.eye(n))
+        step = np.linalg.lstsq(matrix + np.diag(price), slope[0], rcond=1e-15)[0]
+        return code + step
 
     def _times_h(self, codes: np.ndarray) -> np.ndarray:
         """He for each row e."""
@@ -200,16 +295,37 @@ class Look:
         reach = self.quadratic.reach(self.dictionary)
         return self.dictionary.xp.sqrt(reach * self.dictionary.squared_norms(self.queries)) + self.span
 
+    @cached_property
+    def members(self) -> Array:
+        """The point of the set nearest to each code."""
+        return self.problem.constraint.project(self.codes)
+
+    @cached_property
+    def value(self) -> Array:
+        """The objective without the constant that no code can reach, the price of a relaxation included."""
+        value = self.quadratic.excess(self.dictionary, self.queries, self.codes)
+        if self.problem.relaxation is None:
+            return value
+        return value + self.problem.relaxation / 2.0 * row_squares(self.codes - self.members)
+
     def at_most(self, value: Array) -> Array:
         """The largest that an objective can be, which without coordinates is a difference of large terms."""
         if self.dictionary.has_coordinates:
             return (self.dictionary.xp.sqrt(value) + self.rounding) ** 2
         return value + 2.0 * self.rounding * self._terms
 
+    def at_least(self, value: Array) -> Array:
+        """The smallest that it can be."""
+        if self.dictionary.has_coordinates:
+            return self.dictionary.xp.clip(self.dictionary.xp.sqrt(value) - self.rounding, 0.0, None) ** 2
+        return value - 2.0 * self.rounding * self._terms
+
     @cached_property
     def slack(self) -> Array:
         """What rounding can do to each pull."""
-        return self.rounding[:, None] * self.problem.lengths
+        slack = self.rounding[:, None] * self.certificate.atom_lengths
+        prices = self.quadratic.prices_like(slack)
+        return slack + 2.0 * _EPS * prices * abs(dense(self.codes)) if self.quadratic.ridge else slack
 
     @cached_property
     def raised_pull(self) -> Array:
@@ -223,14 +339,36 @@ class Look:
 
     @property
     def lost_price(self) -> Array | float:
-        """2λ‖c‖² where the ridge is lost in rounding: the price of c, and as much for what is lost with it."""
-        lost = self.certificate.ridge_is_lost and self.quadratic.ridge
-        return 2.0 * self.quadratic.ridge * row_squares(self.codes) if lost else 0.0
+        """2λ‖c‖² where the ridge is lost in rounding, for c and what is lost with it, and what lost directions gain."""
+        if not (self.certificate.ridge_is_lost and self.quadratic.ridge):
+            return 0.0
+        price, share = 2.0 * self.quadratic.ridge * row_squares(self.codes), self.certificate.lost_share
+        return price + share * self.quadratic.squares(self.dictionary, self.queries, self.codes) if share else price
+
+    def with_codes(self, codes: Array) -> Look:
+        """The same queries with other codes."""
+        return Look(self.certificate, self.queries, codes)
 
     def row(self, row: int) -> Look:
         """The same for one query."""
         one = slice(row, row + 1)
         return Look(self.certificate, self.queries[one, :], self.codes[one, :])
+
+
+def _stacked(atoms: np.ndarray, blocks: list[slice], quadratic: Quadratic) -> np.ndarray:
+    """A row for each atom of a matrix A with AAᵀ = gram·XᵀX + blocks·blockdiag(X_iᵀX_i)."""
+    parts = [np.sqrt(quadratic.gram) * atoms] if quadratic.gram else []
+    for block in blocks:
+        own = qr(atoms[block].T, mode="r")[0].T if block.stop > block.start else np.zeros((0, 0))
+        part = np.zeros((len(atoms), own.shape[1]))
+        part[block] = np.sqrt(quadratic.blocks) * own
+        parts.append(part)
+    return np.hstack(parts)
+
+
+def _steps(solve: Callable[[np.ndarray], np.ndarray], on_plane: bool, pull: np.ndarray) -> np.ndarray:
+    """H⁻¹p for each row p, on the plane of Σ = 0 if asked for."""
+    return about_mean(solve(about_mean(pull.T))).T if on_plane else solve(pull.T).T
 
 
 def _l1_bound(look: Look) -> Array:

@@ -152,10 +152,8 @@ class StandardForm:
         return self.problem.dictionary.moved(given, self.aim)
 
     def size(self, queries: Array) -> Array:
-        """‖y‖² of each query in standard form times the reach of the quadratic, never below what rounding leaves."""
-        dictionary = self.problem.dictionary
-        square = dictionary.xp.clip(self.squares_of(queries), self.least, None)
-        return self.problem.quadratic.reach(dictionary) * square
+        """‖y‖² of each query in standard form, never below what rounding leaves."""
+        return self.problem.dictionary.xp.clip(self.squares_of(queries), self.least, None)
 
     @property
     def squares_of(self) -> Callable[[Array], Array]:

@@ -115,6 +115,7 @@ class Quadratic:
         """
         extra = None if self.surcharges is None else times_square(self.surcharges, factor)
         ridge, absolute = times_square(self.ridge, factor), times_square(self.absolute, factor)
+        ridge = ridge if ridge > 1e-290 else 0.0  # a subnormal ridge has lost its digits, and no atom notices it
         return replace(self, ridge=float(ridge), absolute=float(absolute), surcharges=extra)
 
     def matrix(self, dictionary, shift=0.0, prices=True):

@@ -109,11 +109,6 @@ class Set(AxisObject, ABC):
         """Whether codes can lie on a boundary of the set; if not, they are an affine function of the query."""
         return self.nonnegative or not self.plain
 
-    @property
-    def is_bounded(self):
-        """Whether the set is bounded."""
-        return self.nonnegative and self.sums_to_one
-
     @abstractmethod
     def project(self, points):
         """The nearest point of the set, for each row."""
@@ -134,6 +129,10 @@ class Set(AxisObject, ABC):
             worst = xp.maximum(worst, -lowest)
         return worst
 
+    def mended(self, codes):
+        """Codes that lie in the set up to the rounding of their sum, with that put right."""
+        return codes
+
     def support(self, pull):
         """max of pᵀv over the points v of the set, for each row p; `bound` needs it for a bounded set."""
         return namespace(pull).full_like(pull[:, 0], float("inf"))
@@ -151,20 +150,45 @@ class Set(AxisObject, ABC):
         """
         return 2.0 * (self.support(look.raised_pull) - row_dots(look.codes, look.pull) + look.code_slack)
 
-    def relaxed_bound(self, look, members):
+    def relaxed_bound(self, look):
         """The same where the code may leave the set at the price g·‖c − z‖², g = γ/2, with z in the set.
 
         With v the pull at c and r = y − Xc, 2rᵀy − ‖r‖² − λ‖c‖² − 2·max vᵀs − ‖v‖²/g over the points s of the set
         bounds the optimum from below. The objective less that is ‖v − g(c − z)‖²/g + 2(max vᵀs − vᵀz).
         """
-        price = look.problem.relaxation / 2.0
+        price, members = look.problem.relaxation / 2.0, look.members
         uneven = _length(look.pull - price * (look.codes - members)) + _length(look.slack)
         level = row_dots(members, look.pull) - row_dots(members, look.slack)
-        return uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level)
+        return _least(look, uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level), uneven)
+
+
+def _least(look, bound, slope):
+    """The smaller of a relaxed bound and ‖∇f/2‖²/λ, by strong convexity: dist² to the set only makes f steeper."""
+    if look.certificate.ridge_is_lost:
+        return bound
+    return _smaller(bound, slope**2 / look.quadratic.ridge)
+
+
+def _smaller(one, other):
+    """The smaller of two bounds; what is not a number is no bound."""
+    return namespace(one).where(one <= other, one, other)
 
 
 def _length(rows):
     return row_dots(rows, rows) ** 0.5
+
+
+def _with_better_codes(look, first_bound):
+    """A set without inequalities: the bound for better codes plus the way to them, where a first bound is not good."""
+    bounds, xp = first_bound(look), look.dictionary.xp
+    if bool(xp.all(bounds <= _GOOD * look.dictionary.squared_norms(look.queries))):
+        return bounds
+    found = look.certificate.improved(look)
+    if found is None:
+        return bounds
+    better, fall = found
+    improved = first_bound(better) + fall
+    return xp.where(improved < bounds, improved, bounds)  # a step that overflowed is no improvement
 
 
 def _by_strong_convexity(look, pull):
@@ -190,7 +214,10 @@ class Free(Set):
         return points
 
     def bound(self, look):
-        """‖p‖²/σ."""
+        """‖p‖²/σ, or that of better codes and the way to them."""
+        return _with_better_codes(look, self._first_bound)
+
+    def _first_bound(self, look):
         return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
 
 
@@ -207,8 +234,15 @@ class Affine(Set):
         """Shift each row so that it sums to one."""
         return points + ((1.0 - row_sums(points)) / points.shape[1])[:, None]
 
+    def mended(self, codes):
+        """Shift each row so that it sums to one."""
+        return self.project(codes)
+
     def bound(self, look):
-        """‖p − mean p‖²/σ."""
+        """‖p − mean p‖²/σ, or that of better codes and the way to them."""
+        return _with_better_codes(look, self._first_bound)
+
+    def _first_bound(self, look):
         pull = look.pull - namespace(look.pull).mean(look.pull, axis=1, keepdims=True)
         return (_length(pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
 
@@ -233,13 +267,13 @@ class NonNegative(Set):
         lifted = self._lifted(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
             return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
-        return namespace(lifted).minimum(lifted, _by_strong_convexity(look, look.pull))
+        return _smaller(lifted, _by_strong_convexity(look, look.pull))
 
     def _lifted(self, look, image, square):
         """The bound from He and eᵀHe; infinite without such an e."""
-        loose = 2.0 * (look.code_slack - row_dots(look.codes, look.pull))
-        if image is None:
-            return namespace(loose).full_like(loose, float("inf"))
+        loose, xp = 2.0 * (look.code_slack - row_dots(look.codes, look.pull)), namespace(look.pull)
+        if image is None:  # and none is needed where no atom pulls
+            return xp.where(xp.max(look.raised_pull, axis=1) <= 0.0, loose, float("inf"))
         excess = self._excess(look, image)
         with np.errstate(invalid="ignore"):  # where there is no ε, the bound is not a number, and no bound
             return loose + 2.0 * excess * (look.codes @ image) + excess**2 * square
@@ -249,14 +283,14 @@ class NonNegative(Set):
         xp = namespace(look.pull)
         share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)
         excess = xp.clip(xp.max(look.raised_pull * share, axis=1), 0.0, None)
-        absent = look.problem.lengths == 0.0
+        absent = look.certificate.atom_lengths == 0.0
         met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | absent, axis=1)
         return xp.where(met, excess, float("inf"))
 
     def _by_own_directions(self, look, bounds, lifted):
         """Bounds that are not good enough, improved by an e of each query's own, over the atoms that pull at all."""
         square, raised = to_numpy(look.dictionary.squared_norms(look.queries)), to_numpy(look.raised_pull)
-        lengths, improved = to_numpy(look.problem.lengths), np.array(to_numpy(bounds))
+        lengths, improved = to_numpy(look.certificate.atom_lengths), np.array(to_numpy(bounds))
         for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
             tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))
             if 0 < len(tight) <= _MOST_TIGHT:
@@ -265,31 +299,46 @@ class NonNegative(Set):
                 improved[row] = np.fmin(improved[row], float(bound[0]))
         return like(improved, look.pull)
 
-    def relaxed_bound(self, look, members):
+    def relaxed_bound(self, look):
         """‖v₋ − g(c − z)‖²/g − 2v₋ᵀz + ‖v₊‖²/λ: the positive part v₊ of the pull must be paid for by the ridge.
 
         Without one, v − εHe ≤ 0 takes the place of v₋ and ε²·eᵀHe that of the last term, with He > 0.
         """
+        bounds = self._first_relaxed_bound(look)
+        square = look.dictionary.squared_norms(look.queries)
+        poor = np.flatnonzero(~to_numpy(bounds <= _GOOD * square)) if look.dictionary.n_atoms <= _MOST_TIGHT else []
+        improved = np.array(to_numpy(bounds))
+        for row in map(int, poor):
+            given = look.row(row)
+            better = given.with_codes(like(look.certificate.newton_code(given), look.pull))
+            way = given.at_most(given.value) - better.at_least(better.value)
+            improved[row] = np.fmin(improved[row], float((self._first_relaxed_bound(better) + way)[0]))
+        return like(improved, look.pull)
+
+    def _first_relaxed_bound(self, look):
         xp, ridge = namespace(look.pull), look.quadratic.prices_like(look.pull)
 
         def lifted(row, image, square):
-            return self._lifted_near(look.row(row), members[row : row + 1, :], image, square)
+            return self._lifted_near(look.row(row), image, square)
 
-        bounds = self._lifted_near(look, members, *look.certificate.interior_direction)
+        bounds = self._lifted_near(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
             return self._by_own_directions(look, bounds, lifted)
         paid = xp.sum(xp.clip(look.raised_pull, 0.0, None) ** 2 / ridge, axis=1)
-        return xp.minimum(bounds, self._near(look, xp.clip(look.pull, None, 0.0), members) + paid)
+        bounds = _smaller(bounds, self._near(look, xp.clip(look.pull, None, 0.0)) + paid)
+        price = look.problem.relaxation / 2.0
+        return _least(look, bounds, _length(look.pull - price * (look.codes - look.members)) + _length(look.slack))
 
-    def _lifted_near(self, look, members, image, square):
-        if image is None:
-            return namespace(look.pull).full_like(look.pull[:, 0], float("inf"))
+    def _lifted_near(self, look, image, square):
+        if image is None:  # and none is needed where no atom pulls
+            none, xp = look.raised_pull <= 0.0, namespace(look.pull)
+            return xp.where(xp.all(none, axis=1), self._near(look, look.pull), float("inf"))
         excess = self._excess(look, image)
         with np.errstate(invalid="ignore"):
-            return self._near(look, look.pull - excess[:, None] * image, members) + excess**2 * square
+            return self._near(look, look.pull - excess[:, None] * image) + excess**2 * square
 
-    def _near(self, look, below, members):
-        price = look.problem.relaxation / 2.0
+    def _near(self, look, below):
+        price, members = look.problem.relaxation / 2.0, look.members
         uneven = _length(below - price * (look.codes - members)) + _length(look.slack)
         return uneven**2 / price - 2.0 * (row_dots(members, below) - row_dots(members, look.slack))
 
@@ -304,6 +353,13 @@ class Simplex(Set):
         """Row-wise `project_simplex`, for input that is already validated."""
         return arrays.project_simplex(points)
 
+    def mended(self, codes):
+        """Divide each row by its sum, where that is nearly one."""
+        sums = row_sums(codes)
+        xp = namespace(sums)
+        share = xp.where(xp.abs(sums - 1.0) < 1e-3, 1.0 / xp.where(sums > 0.0, sums, 1.0), 1.0)[:, None]
+        return codes.multiply(share).tocsr() if sparse.issparse(codes) else codes * share
+
     def support(self, pull):
         """max p: the best point of a simplex is one of its corners."""
         return namespace(pull).max(pull, axis=1)
@@ -314,7 +370,7 @@ class Simplex(Set):
         if look.certificate.ridge_is_lost:
             return corner
         level = row_dots(look.codes, look.pull)
-        return namespace(corner).minimum(corner, _by_strong_convexity(look, look.pull - level[:, None]))
+        return _smaller(corner, _by_strong_convexity(look, look.pull - level[:, None]))
 
 
 SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}

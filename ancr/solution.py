@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ancr.backends.arrays import Array, concat, in_double, map_rows, row_sums, take_rows
+from ancr.backends.arrays import Array, concat, in_double, map_rows, row_sums, take_rows, to_numpy
 from ancr.certificate import Certificate
 from ancr.problem import Problem
 from ancr.tolerances import Tolerances
@@ -44,6 +44,43 @@ class Solution:
     def __repr__(self) -> str:
         queries, atoms = self.sorted_codes.shape
         return f"{type(self).__name__}({queries} queries over {atoms} atoms, {int(self.converged.sum())} converged)"
+
+    def to_frame(self) -> Any:
+        """One row per query as a pandas ``DataFrame``: objective, gap, whether certified, atoms used, iterations.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ancr import solve
+        >>> X, _ = load_iris(return_X_y=True)
+        >>> list(solve(X[::2], X[1::2]).to_frame().columns)
+        ['objective', 'gap', 'certified', 'atoms', 'n_iter', 'converged']
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
+        columns = {
+            "objective": self.objective,
+            "gap": self.gap,
+            "certified": self.verify(),
+            "atoms": row_sums(abs(self.sorted_members) > 0),
+            "n_iter": self.n_iter,
+            "converged": self.converged,
+        }
+        return pd.DataFrame({name: to_numpy(values) for name, values in columns.items()})
+
+    def _repr_html_(self) -> str:
+        queries, atoms = self.sorted_codes.shape
+        certified, worst = int(self.verify().sum()), float(self.gap.max())
+        used = float(to_numpy(row_sums(abs(self.sorted_members) > 0)).mean())
+        return (
+            f"<table><caption>{queries} queries over {atoms} atoms</caption><tbody>"
+            f"<tr><th>certified</th><td>{certified} of {queries}</td></tr>"
+            f"<tr><th>largest relative gap</th><td>{worst:.1e}</td></tr>"
+            f"<tr><th>atoms per code (mean)</th><td>{used:.1f}</td></tr>"
+            f"<tr><th>iterations (mean)</th><td>{float(to_numpy(self.n_iter).mean()):.1f}</td></tr></tbody></table>"
+        )
 
     @cached_property
     def codes(self) -> Any:

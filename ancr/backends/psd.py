@@ -28,6 +28,7 @@ def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]
     ridge : float
         The multiple of the identity that the matrix contains.
     """
+    _check_finite(matrix)
     if is_foreign(matrix):
         if _well_conditioned(matrix, ridge):
             return partial(namespace(matrix).linalg.solve, matrix)
@@ -45,6 +46,7 @@ def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]
 
 def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
     """Inverse of a positive definite matrix that contains ``ridge`` times the identity, C-ordered."""
+    _check_finite(matrix)
     if is_foreign(matrix):
         return _inverse_elsewhere(matrix, ridge)
     potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
@@ -55,6 +57,12 @@ def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
     inverse = half + half.T
     inverse[np.diag_indices_from(inverse)] *= 0.5
     return inverse
+
+
+def _check_finite(matrix: Matrix) -> None:
+    xp = namespace(matrix)
+    if not bool(xp.isfinite(xp.sum(xp.abs(matrix)))):
+        raise ValueError(f"inner products of the samples are beyond the range of {matrix.dtype}; rescale the samples")
 
 
 def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:

@@ -409,8 +409,39 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._probabilities(self._decisions("predict_proba", X))
 
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`, finite where probabilities are too small for their precision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from ancr import ANCRClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = ANCRClassifier().fit(X[::2], y[::2])
+        >>> bool(np.allclose(np.exp(clf.predict_log_proba(X[:4])), clf.predict_proba(X[:4])))
+        True
+        """
+        values, xp = self._decisions("predict_log_proba", X) / self._divisor, self.dictionary_.xp
+        values = values - xp.max(values, axis=1, keepdims=True)
+        return values - xp.log(xp.sum(xp.exp(values), axis=1, keepdims=True))
+
+    @property
+    def _divisor(self):
+        """The temperature that divides decision values."""
+        return self.temperature
+
     def _probabilities(self, decisions):
-        values, xp = decisions / self.temperature, self.dictionary_.xp
+        values, xp = decisions / self._divisor, self.dictionary_.xp
         weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
         return weights / xp.sum(weights, axis=1, keepdims=True)
 

@@ -1,14 +1,16 @@
 """The training samples that decided a prediction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from html import escape
 
 import numpy as np
 from scipy import sparse
 
 from ancr.backends.arrays import to_numpy
+from ancr.thumbnails import png_uri
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The training samples with the largest weights in one query's code, largest first.
 
@@ -25,6 +27,16 @@ class Explanation:
     shares : ndarray
         How much of the query's norm each sample explains for its class: by how much the class residual
         ‖y − X_i c_i‖ would grow without it, over ‖y‖.
+    pictures : tuple of str
+        The query and the samples as addresses of images, after `illustrated`; empty before.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ANCRClassifier().fit(X[::2], y[::2]).explain(X[1:2], top=2)
+    [Explanation(0, because of samples 12, 1)]
     """
 
     label: object
@@ -32,6 +44,65 @@ class Explanation:
     weights: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
+    pictures: tuple = field(default=(), compare=False)
+
+    def __repr__(self):
+        samples = ", ".join(map(str, self.indices))
+        return f"{type(self).__name__}({self.label!s}, because of samples {samples})"
+
+    def to_frame(self):
+        """One row per sample as a pandas ``DataFrame``: ``sample``, ``label``, ``weight``, ``share``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ancr import ANCRClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> ANCRClassifier().fit(X, y).explain(X[:1], top=3)[0].to_frame().shape
+        (3, 4)
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
+        columns = {"sample": self.indices, "label": self.labels, "weight": self.weights, "share": self.shares}
+        return pd.DataFrame(columns)
+
+    def illustrated(self, query, samples, image_shape=None):
+        """The same explanation with images, which a notebook shows.
+
+        Parameters
+        ----------
+        query : array-like
+            The query, as an image or as a row of pixels.
+        samples : array-like
+            The samples given to `fit`, as images or as rows of pixels.
+        image_shape : tuple of int or None
+            Height and width, if samples are rows.
+        """
+        samples = np.asarray(samples)
+        images = [np.asarray(query), *(samples[index] for index in self.indices)]
+        shaped = [image if image_shape is None else image.reshape(image_shape) for image in images]
+        return replace(self, pictures=tuple(png_uri(image) for image in shaped))
+
+    def _repr_html_(self):
+        rows = zip(self.indices, self.labels, self.weights, self.shares, strict=True)
+        lines = [
+            f"<tr><td>{self._picture(place)}</td><td>{index}</td><td>{escape(str(label))}</td><td>{weight:+.4f}</td>"
+            f"<td>{share:+.1%}</td></tr>"
+            for place, (index, label, weight, share) in enumerate(rows, start=1)
+        ]
+        head = "<tr><th></th><th>sample</th><th>class</th><th>weight</th><th>share</th></tr>"
+        return (
+            f"<table><caption>{self._picture(0)} classified as <b>{escape(str(self.label))}</b></caption>"
+            f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+        )
+
+    def _picture(self, place):
+        if not self.pictures:
+            return ""
+        style = "height:48px;image-rendering:pixelated;vertical-align:middle"
+        return f'<img src="{self.pictures[place]}" alt="" style="{style}">'
 
     def __str__(self):
         lines = [f"{self.label}"]

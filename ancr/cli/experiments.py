@@ -13,6 +13,7 @@ import click
 from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors
 
 if TYPE_CHECKING:
+    from ancr.experiments.comparison import Comparison
     from ancr.experiments.experiment import Experiment
 
 _RESULTS = Path("results")
@@ -35,6 +36,18 @@ _PROTOCOLS = click.option(
     "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper and exact."
 )
 _FIGURES = click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures.")
+_COMPARED = click.option(
+    "--methods",
+    help="Names separated by commas, such as ANCR,RBF SVM, and your own as package.module:Classifier or "
+    "file.py:Classifier; 'all' for every method that has a name. Default: ANCR, CRC, Softmax, SVM, RBF SVM, kNN, "
+    "Random forest and Gradient boosting.",
+)
+_TUNING = click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="cv (settings chosen on the training folds), paper or exact. Default: cv.",
+)
 
 
 @click.command()
@@ -75,7 +88,9 @@ def reproduce(
     output = output or _RESULTS
     with readable_errors(), _resumable(output):
         from ancr.atomic import check_folder
+        from ancr.experiments.compare import select_methods
         from ancr.experiments.experiment import Experiment
+        from ancr.experiments.methods import PROTOCOLS
         from ancr.experiments.runner import make_plans
         from ancr.experiments.sources import source
 
@@ -83,13 +98,13 @@ def reproduce(
         if features and not names:
             raise ValueError(f"--features {features!r} needs the name of a data set, such as cub200")
         sources = [source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
-        known_protocols = _check_protocols(protocols)
+        known_protocols = _check_protocols(protocols, PROTOCOLS)
         plans = []
         for each in sources:
             few = 1 if not names and each.name == "usps" else None
             each.bunch  # noqa: B018  reports a missing data set before anything is run
             plans += make_plans(each, draws or few, known_protocols)
-        plans = _select_methods(methods, plans)
+        plans = plans if methods is None else select_methods(methods.split(","), plans)
         _run(Experiment("Reproduction of the ANCR paper", sources, plans, output, _command()), jobs, figures)
 
 
@@ -97,17 +112,30 @@ def reproduce(
 @click.argument("data", type=click.Path(path_type=Path))
 @LABEL
 @click.option("--folds", type=click.IntRange(2), help="Stratified folds. Default: the file's own split, otherwise 5.")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
+)
+@click.option(
+    "--time-limit", type=click.FloatRange(0, min_open=True), help="Minutes after which to report what is done."
+)
 @IMAGE_FEATURES
 @STANDARDIZE
-@_PROTOCOLS
-@_METHODS
+@_TUNING
+@_COMPARED
 @_JOBS
-@_FIGURES
+@click.option(
+    "--figures/--no-figures",
+    default=True,
+    show_default=True,
+    help="Draw the figures; the learning curve runs more cells.",
+)
 @_output_option("results/ and the name of DATA")
 def compare(
     data: Path,
     label: str | None,
     folds: int | None,
+    repeats: int,
+    time_limit: float | None,
     features: str,
     standardize: bool | None,
     protocols: tuple[str, ...],
@@ -116,41 +144,65 @@ def compare(
     figures: bool,
     output: Path | None,
 ) -> None:
-    """Compare the methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
+    """Compare methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
 
-    A folder of images has one sub-folder per class. With --protocol cv, every method chooses its settings on the
-    training folds; the other protocols use the settings of the paper. The output is the table, the figures and the
-    report that `ancr reproduce` makes for the paper's data.
+    A folder of images has one sub-folder per class. Every method chooses its settings on the training folds. The report
+    says which method is best, whether the others are significantly worse, how long each takes, and what to do next.
+
+    Your own classifier takes part as package.module:Classifier, or file.py:Classifier: a class, a function without
+    arguments that makes a classifier, or a classifier. Cells that are in the output folder are not run again, unless
+    the data, the settings or the code of your classifier have changed.
 
     \b
     Example:
       python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
-      ancr compare wine.csv --label target --methods CRC,ANCR --no-figures --output wine-results
+      ancr compare wine.csv --label target --methods CRC,kNN,sklearn.naive_bayes:GaussianNB --output wine-results
     """
     output = output or _RESULTS / data.resolve().stem
     with readable_errors(), _resumable(output):
         from ancr.atomic import check_folder
-        from ancr.experiments.experiment import Experiment
-        from ancr.experiments.runner import make_plans
+        from ancr.experiments.compare import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
+        from ancr.experiments.experiment import refuse_other_data
         from ancr.experiments.sources import UserSource
         from ancr.features.user_data import load_user_data
 
         check_folder(output / "report.html", create=True)
+        known_protocols = _check_protocols(protocols, DEFAULT_PROTOCOLS)
         user_data = load_user_data(data, label, features)
-        source = UserSource(user_data, folds, standardize)
-        plans = _select_methods(methods, make_plans(source, protocols=_check_protocols(protocols)))
-        experiment = Experiment(f"Comparison on {source.title}", [source], plans, output, _command())
-        _run(experiment, jobs, figures, f"{data}: {user_data.scaling(standardize)}")
+        source = UserSource(user_data, folds, standardize, repeats)
+        names = None if methods is None else [name.strip() for name in methods.split(",")]
+        plans = plan_comparison(source, names, known_protocols, output)
+        refuse_other_data([source], output)
+        click.echo(f"The report will be written to {output / 'report.html'}")
+        click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
+        seconds = None if time_limit is None else 60 * time_limit
+        comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
+        _write_comparison(comparison, output)
 
 
-def _run(experiment: "Experiment", jobs: int | None, figures: bool, remark: str = "") -> None:
+def _write_comparison(comparison: "Comparison", output: Path) -> None:
+    from ancr.experiments.comparison_page import write_comparison
+    from ancr.experiments.table_formats import to_rich
+
+    write_comparison(comparison, output)
+    print_tables([to_rich(comparison.table())])
+    for line in comparison.answer.lines():
+        click.echo(f"- {line}")
+    if comparison.answer.command:
+        click.echo(f"- To train it: {comparison.answer.command}")
+    for note in comparison.notes:
+        click.echo(note, err=True)
+    click.echo(f"report: {output / 'report.html'}")
+    if comparison.failed:
+        raise click.ClickException(f"{comparison.failed}; the others are in {output / 'report.html'}")
+
+
+def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     from ancr.experiments.runner import FailedCellsError
     from ancr.experiments.table_formats import to_rich
 
     experiment.refuse_other_data()
     click.echo(f"The report will be written to {experiment.page}")
-    if remark:
-        click.echo(remark, err=True)
     try:
         report = experiment.run(jobs, figures)
     except FailedCellsError as error:
@@ -194,24 +246,14 @@ def _available(data_home: Path | None) -> list[Any]:
     return found
 
 
-def _check_protocols(protocols: tuple[str, ...]) -> tuple[str, ...]:
+def _check_protocols(protocols: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the protocols asked for, or the default ones."""
-    from ancr.experiments.methods import KNOWN_PROTOCOLS, PROTOCOLS
+    from ancr.experiments.methods import KNOWN_PROTOCOLS
 
     unknown = [name for name in protocols if name not in KNOWN_PROTOCOLS]
     if unknown:
         raise ValueError(f"--protocol {unknown[0]!r} is unknown; choose from {', '.join(KNOWN_PROTOCOLS)}")
-    return protocols or PROTOCOLS
-
-
-def _select_methods(methods: str | None, plans: list[Any]) -> list[Any]:
-    """Return the plans of the methods named."""
-    if methods is None:
-        return plans
-    wanted, known = {name.strip() for name in methods.split(",")}, dict.fromkeys(plan.method for plan in plans)
-    if unknown := sorted(wanted - set(known)):
-        raise ValueError(f"--methods {', '.join(unknown)}: no such method here; choose from {', '.join(known)}")
-    return [plan for plan in plans if plan.method in wanted]
+    return protocols or default
 
 
 def _command() -> str:

@@ -31,7 +31,20 @@ STANDARDIZE = click.option(
     "one range.",
 )
 # Characters of our own messages, for terminals that do not have them.
-_PLAIN = {"±": "+-", "–": "-", "−": "-", "…": "...", "×": "x", "τ": "tau", "λ": "lambda", "‖": "||", "’": "'"}
+_PLAIN = {
+    "±": "+-",
+    "–": "-",
+    "−": "-",
+    "…": "...",
+    "×": "x",
+    "τ": "tau",
+    "λ": "lambda",
+    "‖": "||",
+    "’": "'",
+    "★": "*",
+    "≈": "~",
+    "µ": "u",
+}
 
 
 @contextmanager

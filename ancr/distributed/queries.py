@@ -119,6 +119,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         """Softmax of the decision values, (n_queries, n_classes)."""
         return self._map(X, "predict_proba", (len(self.classes_),))
 
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`, (n_queries, n_classes)."""
+        return self._map(X, "predict_log_proba", (len(self.classes_),))
+
     def decision_function(self, X):
         """Decision values, (n_queries,) for two classes, else (n_queries, n_classes)."""
         return self._map(X, "decision_function", () if len(self.classes_) == 2 else (len(self.classes_),))

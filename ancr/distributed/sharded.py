@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from distributed import get_client
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
@@ -243,6 +243,10 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Softmax of the decision values over the classifier's ``temperature``."""
         return softmax(self._decisions(X) / self.estimator.temperature, axis=1)
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`, (n_queries, n_classes)."""
+        return log_softmax(self._decisions(X) / self.estimator.temperature, axis=1)
 
     def predict(self, X):
         """Label of the class that represents each query best."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ancr.experiments.cells import CellFile
+from ancr.experiments.method_progress import method_progress
 from ancr.experiments.report import Report
 from ancr.experiments.runner import FailedCellsError, run_missing
 from ancr.experiments.table_formats import write_tables
@@ -54,8 +55,8 @@ class Experiment:
         file, failure = CellFile(self.output / "cells.jsonl"), None
         notes = self._hidden_cells(file.read())
         try:
-            with progress_bar("cells", len(self.plans)) as advance:
-                cells = run_missing(self.plans, file, jobs, on_cell=lambda cell: advance())
+            with method_progress(self.plans, jobs) as on_cell:
+                cells = run_missing(self.plans, file, jobs, on_cell)
         except FailedCellsError as error:
             cells, failure = error.cells, error
         if cells:
@@ -73,21 +74,7 @@ class Experiment:
 
     def refuse_other_data(self):
         """Raise a ValueError if the folder holds results on other data, whose report would be replaced."""
-        path = self.output / "cells.jsonl"
-        cells = CellFile(path).read() if path.exists() else []
-        own = any(each.digest for each in self.sources)
-        # The paper's data sets may share a folder: `reproduce` shows those that it is asked for and keeps all cells.
-        foreign = {
-            cell.dataset: cell.origin
-            for cell in cells
-            if (own or cell.data) and not any(_is_of(cell, each) for each in self.sources)
-        }
-        if foreign:
-            names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(foreign.items()))
-            raise ValueError(
-                f"{self.output} holds results on {names}, and their report would be replaced; choose another folder "
-                "with --output"
-            )
+        refuse_other_data(self.sources, self.output)
 
     def _hidden_cells(self, cells):
         hidden = len({cell.key for cell in cells} - {plan.key for plan in self.plans})
@@ -101,10 +88,29 @@ class Experiment:
         try:
             with progress_bar("figures", len(FIGURES)) as advance:
                 drawings = draw_all(self.sources, self.output / "figures", lambda name: advance())
-        except (ImportError, OSError) as error:  # no matplotlib, or no folder for the files
+        except OSError as error:  # no folder for the files
             # Tables are useful without figures; the report says why the figures are missing.
             return [], [f"No figures: {one_line(error)}."]
         return drawings, [f"The figure {each.title} failed: {each.failure}." for each in drawings if each.failure]
+
+
+def refuse_other_data(sources, output):
+    """Raise a ValueError if a folder holds results on other data, whose report would be replaced."""
+    path = output / "cells.jsonl"
+    cells = CellFile(path).read() if path.exists() else []
+    own = any(each.digest for each in sources)
+    # The paper's data sets may share a folder: `reproduce` shows those that it is asked for and keeps all cells.
+    foreign = {
+        cell.dataset: cell.origin
+        for cell in cells
+        if (own or cell.data) and not any(_is_of(cell, each) for each in sources)
+    }
+    if foreign:
+        names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(foreign.items()))
+        raise ValueError(
+            f"{output} holds results on {names}, and their report would be replaced; choose another folder "
+            "with --output"
+        )
 
 
 def _is_of(cell, source):

@@ -27,7 +27,7 @@ class Ranking:
 
 def make_rankings(sources, cells):
     """A `Ranking` for each data set of the paper with at least three methods run under protocol ``paper``."""
-    rankings = [_ranking(source, cells) for source in sources if source.name in PRINTED]
+    rankings = [_ranking(source, cells) for source in sources if source.published_as in PRINTED]
     return [ranking for ranking in rankings if ranking is not None]
 
 

@@ -1,13 +1,12 @@
 """One self-contained ``report.html``: findings, tables, figures, commands, versions."""
 
-from base64 import b64encode
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from ancr.atomic import write_text
 from ancr.experiments.findings import make_findings
+from ancr.experiments.method_progress import shown_time
+from ancr.experiments.page import render_page
 from ancr.experiments.ranking import make_rankings
-from ancr.experiments.runner import versions
 from ancr.experiments.tables import Entry, make_tables
 
 
@@ -21,8 +20,8 @@ class Report:
     findings : list of str
     tables : list of Table
     rankings : list of Ranking
-    drawings : list of Drawing
-        The figures, with their files written.
+    drawings : list of Chart
+        The figures.
     command : str
         The command that makes the report again.
     cells : list of Cell
@@ -62,34 +61,9 @@ class Report:
 
     def html(self):
         """Render the page."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        environment = Environment(
-            loader=PackageLoader("ancr.experiments"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["zip"] = zip
-        return environment.get_template("report.html.j2").render(
-            report=self,
-            embed=_data_uri,
-            nothing=Entry(),
-            duration=_duration,
-            version=versions()["ancr"],
-            today=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        )
+        protocols = {row.protocol for table in self.tables for row in table.rows}
+        return render_page("report.html.j2", report=self, nothing=Entry(), duration=shown_time, protocols=protocols)
 
     def write(self, path):
         """Write the page."""
         write_text(path, self.html())
-
-
-def _data_uri(drawing):
-    return "data:image/svg+xml;base64," + b64encode(drawing.svg.read_bytes()).decode()
-
-
-def _duration(seconds):
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

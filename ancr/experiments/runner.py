@@ -9,22 +9,32 @@ that is killed leaves no process behind.
 import platform
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 import numpy as np
 from joblib import cpu_count
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from ancr.experiments.answers import AnswerFolder, Answers
 from ancr.experiments.cells import Cell
 from ancr.experiments.certification import predict_certified
 from ancr.experiments.method import Method
 from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
 from ancr.messages import one_line
+
+
+class TimeIsUpError(RuntimeError):
+    """The time limit was reached; ``cells`` are those that were finished, and ``missing`` counts the others."""
+
+    def __init__(self, cells, missing):
+        super().__init__(f"{missing} cells were not finished within the time limit")
+        self.cells, self.missing = tuple(cells), missing
 
 
 class FailedCellsError(RuntimeError):
@@ -35,7 +45,7 @@ class FailedCellsError(RuntimeError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A cell to run: what identifies it, its data and its method."""
+    """A cell to run: what identifies it, its data and its method; ``answers`` keeps what it answers on each sample."""
 
     source: Source
     setting: str
@@ -43,6 +53,7 @@ class Plan:
     protocol: str
     draw: int
     recipe: Method
+    answers: AnswerFolder | None = field(default=None, compare=False)
 
     @property
     def key(self):
@@ -52,7 +63,9 @@ class Plan:
     def is_answered_by(self, cell):
         """Whether a cell of this key was run with the same settings on the same data."""
         wanted = (self.recipe.params, preparation(self.recipe.build()), self.source.digest)
-        return cell is not None and (cell.params, cell.before, cell.data) == wanted
+        if cell is None or (cell.params, cell.before, cell.data) != wanted:
+            return False
+        return self.answers is None or self.answers.path(self).exists()
 
     def run(self):
         """Fit and score."""
@@ -64,6 +77,9 @@ class Plan:
         labels, certified_share = predict_certified(classifier, split.queries)
         right = labels == split.truth
         done = time.perf_counter()
+        if self.answers is not None:  # before the cell: a cell in the file has its answers
+            parts = self.source.indices(self.setting, self.draw)
+            self.answers.write(self, Answers.of(classifier, split, labels, *parts))
         return Cell(
             *self.key,
             seed=self.draw,
@@ -76,7 +92,7 @@ class Plan:
             before=preparation(classifier),
             data=self.source.digest,
             origin=self.source.origin,
-            chosen=dict(getattr(classifier, "best_params_", {})),
+            chosen=_plain(getattr(classifier, "best_params_", {})),
             certified=certified_share(),
             versions=versions(),
             platform=platform.platform(),
@@ -104,11 +120,11 @@ def make_plans(source, draws=None, protocols=PROTOCOLS):
         for draw in range(draws)
         for setting in source.settings
         for protocol in protocols
-        for name, recipe in methods_for(source.name, setting, protocol, source.spaces).items()
+        for name, recipe in methods_for(source.published_as, setting, protocol, source.spaces).items()
     ]
 
 
-def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
+def run_missing(plans, file, jobs=None, on_cell=lambda cell: None, deadline=None):
     """Run every plan whose cell is not in the file, and append each cell as soon as it is finished.
 
     Parameters
@@ -121,6 +137,8 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
         Cells to run in parallel; None means one per core.
     on_cell : callable
         Called with each cell, known or new.
+    deadline : float or None
+        Value of ``time.monotonic()`` at which cells that are not finished are given up.
 
     Returns
     -------
@@ -131,6 +149,8 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
     ------
     FailedCellsError
         At the end, if cells failed.
+    TimeIsUpError
+        If the deadline passed before all cells were finished.
     """
     known = {cell.key: cell for cell in file.read()}
     # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
@@ -140,7 +160,7 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
             on_cell(known[plan.key])
     answered = {plan.key for plan in plans} - {plan.key for plan in missing}
     try:
-        for cell in _run_in_threads(missing, jobs or cpu_count()):
+        for cell in _run_in_threads(missing, jobs or cpu_count(), deadline):
             file.append(cell)
             known[cell.key] = cell
             answered.add(cell.key)
@@ -148,26 +168,69 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None):
     except FailedCellsError as error:
         error.cells = tuple(known[plan.key] for plan in plans if plan.key in answered)
         raise
+    if len(answered) < len({plan.key for plan in plans}):
+        finished = [known[plan.key] for plan in plans if plan.key in answered]
+        raise TimeIsUpError(finished, len(plans) - len(finished))
     return [known[plan.key] for plan in plans]
 
 
-def _run_in_threads(plans, jobs):
-    """Yield cells as they finish. A cell that fails does not stop the others; all failures are reported at the end."""
+def _run_in_threads(plans, jobs, deadline=None):
+    """Yield cells as they finish. A cell that fails does not stop the others; all failures are reported at the end.
+
+    The threads end with the process: after Ctrl-C or the deadline, cells that are running are given up.
+    """
+    waiting, outcomes = SimpleQueue(), SimpleQueue()
+    for plan in plans:
+        waiting.put(plan)
+    for _ in range(min(jobs, len(plans))):
+        Thread(target=_work, args=(waiting, outcomes), daemon=True).start()
     failures = []
-    pool = ThreadPoolExecutor(jobs)
     with threadpool_limits(1):
         try:
-            futures = {pool.submit(plan.run): plan for plan in plans}
-            for future in as_completed(futures):
-                try:
-                    yield future.result()
-                except Exception as error:
-                    failures.append(f"{futures[future]}: {one_line(error)}")
+            for _ in plans:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                plan, cell, error = outcomes.get(timeout=left)
+                if error is None:
+                    yield cell
+                else:
+                    failures.append(f"{plan}: {one_line(error)}")
+        except Empty:  # the deadline
+            pass
         finally:
-            # After Ctrl-C, drop the cells that have not started and do not wait for the others.
-            pool.shutdown(wait=False, cancel_futures=True)
+            _empty(waiting)
     if failures:
         raise FailedCellsError(f"{len(failures)} of {len(plans)} cells failed: " + "; ".join(failures[:5]))
+
+
+def _work(waiting, outcomes):
+    """Run plans until none is waiting."""
+    with threadpool_limits(1):  # OpenMP counts its threads per calling thread
+        while True:
+            try:
+                plan = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                outcomes.put((plan, plan.run(), None))
+            except BaseException as error:
+                outcomes.put((plan, None, error))
+
+
+def _empty(queue):
+    while not queue.empty():
+        try:
+            queue.get_nowait()
+        except Empty:
+            return
+
+
+def _plain(chosen):
+    """Chosen parameters as JSON knows them; other objects by their representation."""
+    simple = (str, int, float, bool, type(None))
+    return {
+        name: value.item() if isinstance(value, np.generic) else value if isinstance(value, simple) else repr(value)
+        for name, value in chosen.items()
+    }
 
 
 def preparation(classifier):

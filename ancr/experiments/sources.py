@@ -42,6 +42,11 @@ class Source:
     # Identify samples, labels and split of data that its name does not identify.
     digest = origin = ""
 
+    @property
+    def published_as(self):
+        """The name under which the paper has numbers and settings; empty for a user's own data, whatever its name."""
+        return "" if self.digest else self.name
+
     def __init__(self, data_home=None):
         # What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`.
         self.spaces = {}
@@ -186,19 +191,26 @@ class UserSource(Source):
     standardize : bool or None
         Scale each column to zero mean and unit variance on the training part; None does so for tables whose columns
         have units.
+    repeats : int
+        How often the samples are divided into folds, each time anew.
     """
 
-    def __init__(self, user_data, folds=None, standardize=None):
+    def __init__(self, user_data, folds=None, standardize=None, repeats=1):
         super().__init__()
-        self._bunch, self._image_paths = user_data.bunch, user_data.image_paths
+        self._bunch, self._image_paths, self._names = user_data.bunch, user_data.image_paths, user_data.names
         self.name = self.title = user_data.bunch.name
-        self.origin = user_data.origin
+        self.origin, self.label = user_data.origin, user_data.label
         self._standardize = user_data.is_standardized(standardize)
         self.spaces = user_data.spaces(standardize)
         self.features = user_data.features + (", standardized" if self._standardize else "")
         self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
-        self.settings = (f"{self._folds} folds",) if self._folds else ("given split",)
-        self.typical, self.draws, self.random = self.settings[0], self._folds or 1, False
+        often = f", {repeats} times" if repeats > 1 else ""
+        self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
+        self.typical, self.draws, self.random = (
+            self.settings[0],
+            (self._folds or 1) * (repeats if self._folds else 1),
+            False,
+        )
         self._check_folds()
 
     @cached_property
@@ -231,11 +243,17 @@ class UserSource(Source):
             )
 
     def indices(self, setting, draw):
-        """Fold number ``draw`` as the test part, or the given split."""
+        """Fold number ``draw`` as the test part, or the given split; a setting may keep a part of the training part."""
+        train, test = self._whole_indices(setting, draw)
+        kept = learning_share(setting)
+        return (train if kept is None else _stratified_part(train, self.bunch.target, kept, draw)), test
+
+    def _whole_indices(self, setting, draw):
         if not self._folds:
             return super().indices(setting, draw)
-        folds = StratifiedKFold(self._folds, shuffle=True, random_state=0)
-        return list(folds.split(self.bunch.data, self.bunch.target))[draw]
+        repeat, fold = divmod(draw, self._folds)
+        folds = StratifiedKFold(self._folds, shuffle=True, random_state=repeat)
+        return list(folds.split(self.bunch.data, self.bunch.target))[fold]
 
     def split(self, setting, draw):
         """The `Split` of a fold, standardized on its training part if requested."""
@@ -247,9 +265,22 @@ class UserSource(Source):
 
     def images(self):
         """The first image of each class, for at most ten classes; an empty list for tables."""
-        if not len(self._image_paths):
+        if not self.has_pictures:
             return []
-        return [(read_picture(self._image_paths[row]), name) for row, name in self._first_of_each_class()]
+        return [(self.picture(row), name) for row, name in self._first_of_each_class()]
+
+    @property
+    def has_pictures(self):
+        """Whether samples are images."""
+        return bool(len(self._image_paths)) or self.bunch.get("image_shape") is not None
+
+    def picture(self, row):
+        """Sample ``row`` as an image."""
+        return read_picture(self._image_paths[row]) if len(self._image_paths) else super().picture(row)
+
+    def sample_name(self, row):
+        """What the user calls a sample: its file, or its row."""
+        return str(self._names[row])
 
 
 def source(name, features=None, data_home=None):
@@ -265,3 +296,27 @@ def source(name, features=None, data_home=None):
 def number_in(setting):
     """The number in a setting: 54 for ``"dim=54"``."""
     return int(setting.partition("=")[2])
+
+
+_KEPT = " of the training part"
+
+
+def learning_setting(setting, share):
+    """The setting whose training parts are cut down to a share of their samples, for a learning curve."""
+    return f"{setting}, {share:.0%}{_KEPT}"
+
+
+def learning_share(setting):
+    """The share that `learning_setting` wrote into a setting; None for a whole training part."""
+    if not setting.endswith(_KEPT):
+        return None
+    return int(setting.removesuffix(_KEPT).rpartition(", ")[2].rstrip("%")) / 100
+
+
+def _stratified_part(rows, target, share, seed):
+    """A share of the rows, drawn class by class; at least two of each class that has two."""
+    rng, kept = np.random.default_rng(seed), []
+    for label in np.unique(target[rows]):
+        members = rng.permutation(rows[target[rows] == label])
+        kept.append(members[: max(round(share * len(members)), min(2, len(members)))])
+    return np.sort(np.concatenate(kept))

@@ -39,19 +39,14 @@ def to_markdown(table):
 def to_csv(table):
     """The table as CSV: one line per entry, with unrounded numbers for further computation."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"])
-    for row in table.rows:
-        for setting, entry in row.entries.items():
-            numbers = (entry.mean, entry.sd, entry.printed, entry.difference)
-            values = ("" if value is None else round(value, 6) for value in numbers)
-            writer.writerow([row.method, row.protocol, setting, *values, int(row.quoted)])
+    csv.writer(text, lineterminator="\n").writerows(table.records())
     return text.getvalue()
 
 
 _LATEX = str.maketrans(
     {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "–": "--",
+     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "★": r"$\star$",
+     "≈": r"$\approx$", "µ": r"$\mu$", "−": "$-$", "–": "--",
      "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\n": " ", "\r": " "}
 )  # fmt: skip
 

@@ -77,6 +77,11 @@ class Table:
         """Whether the paper prints any of these numbers; if not, its columns are left out."""
         return any(entry.printed is not None for row in self.rows for entry in row.entries.values())
 
+    def is_best(self, column, entry):
+        """Whether no row of ours has a higher mean in a column."""
+        means = [row.entries[column].mean for row in self.rows if column in row.entries]
+        return entry.mean is not None and entry.mean >= max(mean for mean in means if mean is not None) - 5e-3
+
     def header(self):
         """Column titles."""
         if not self.has_printed:
@@ -90,6 +95,22 @@ class Table:
         for row in self.rows:
             texts = [text for column in self.columns for text in row.entries.get(column, Entry()).texts()[:width]]
             yield [row.method, "quoted" if row.quoted else row.protocol, *texts]
+
+    def csv(self):
+        """The numbers of `records` as CSV."""
+        from ancr.experiments.table_formats import to_csv
+
+        return to_csv(self)
+
+    def records(self):
+        """Header and one row of unrounded numbers per entry, for CSV."""
+        rows = [["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"]]
+        for row in self.rows:
+            for setting, entry in row.entries.items():
+                numbers = (entry.mean, entry.sd, entry.printed, entry.difference)
+                values = ("" if value is None else round(value, 6) for value in numbers)
+                rows.append([row.method, row.protocol, setting, *values, int(row.quoted)])
+        return rows
 
 
 def make_tables(sources, cells):
@@ -155,7 +176,7 @@ def _rows(source, cells):
 
 def _entry(source, method, setting, values):
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Entry(float(np.mean(values)), sd, printed(source.name, method, setting))
+    return Entry(float(np.mean(values)), sd, printed(source.published_as, method, setting))
 
 
 def _quoted_rows(source):

@@ -35,6 +35,8 @@ class UserData:
         Path of each sample's image; empty for tables.
     origin : str
         Absolute path of the data.
+    label : str
+        The column of the labels, if the user named it.
     """
 
     bunch: object
@@ -43,6 +45,7 @@ class UserData:
     names: np.ndarray
     image_paths: np.ndarray
     origin: str = ""
+    label: str = ""
 
     @property
     def has_units(self):
@@ -114,7 +117,9 @@ def _from_table(path, label):
     names = bunch.filenames
     if names is None:
         names = np.array([f"row {number}" for number in range(1, len(bunch.data) + 1)])
-    return UserData(bunch, "table", bunch.feature_names, names.astype(str), np.array([], str), str(path.resolve()))
+    return UserData(
+        bunch, "table", bunch.feature_names, names.astype(str), np.array([], str), str(path.resolve()), label or ""
+    )
 
 
 # What the loader's arguments are called on the command line.

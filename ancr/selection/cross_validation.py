@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplitter
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import indexable
@@ -502,8 +501,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """
         return super().predict_proba(X)
 
-    def _probabilities(self, decisions):
-        return softmax(decisions / self.temperature_, axis=1)
+    @property
+    def _divisor(self):
+        return self.temperature_
 
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()

@@ -53,7 +53,6 @@ class ClosedForm(Solver):
         dictionary: Any = self._work.dictionary  # one with coordinates
         quadratic = self._work.quadratic
         atoms, xp = dictionary.coordinates, dictionary.xp
-        self._restore_sum = False
         narrow = dictionary.n_features < dictionary.n_atoms
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (affine or quadratic.gram):
@@ -100,9 +99,8 @@ class ClosedForm(Solver):
         matrix definite without touching w.
         """
         dictionary, quadratic = self._work.dictionary, self._work.quadratic
-        xp = dictionary.xp
-        matrix = xp.astype(quadratic.matrix(dictionary), xp.float64)
-        right = xp.astype(quadratic.target * dictionary.coordinates, xp.float64)
+        xp, double = dictionary.xp, dictionary.in_double  # rounding of a single-precision H exceeds many a ridge
+        matrix, right = quadratic.matrix(double), quadratic.target * double.coordinates
         n = matrix.shape[0]
         if affine:
             even = -xp.mean(matrix, axis=1)
@@ -112,8 +110,6 @@ class ClosedForm(Solver):
             offset = solve(even - xp.mean(even))
             self._offset = xp.astype(1.0 / n + offset - xp.mean(offset), dictionary.dtype)
             operator = _centred(solve(_centred(right)))
-            # Class terms depend on the origin, so that there is no centre, and an offset costs digits of the sum.
-            self._restore_sum = True
         else:
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = _row_major(operator.T, dictionary.dtype)
@@ -122,7 +118,7 @@ class ClosedForm(Solver):
         """Code a block of queries."""
         codes = (self._work.dictionary.moved(queries) - self._centre) @ self._operator
         codes += self._offset
-        if self._restore_sum:
+        if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         xp = self.problem.dictionary.xp
         once = xp.ones_like(queries[:, 0], dtype=xp.int64)
@@ -132,7 +128,9 @@ class ClosedForm(Solver):
     def _finite(self, queries: Array, codes: Array) -> Array:
         """Whether no code has overflowed; looked at only where one could."""
         xp = self.problem.dictionary.xp
-        largest = float(xp.max(xp.abs(queries))) * self._work.dictionary.units * self._largest * queries.shape[1]
+        largest = (
+            float(xp.max(xp.abs(queries))) * self._work.dictionary.units * max(self._largest * queries.shape[1], 1.0)
+        )
         if largest < 0.01 * float(xp.finfo(codes.dtype).max):
             return xp.ones_like(queries[:, 0], dtype=xp.bool)
         return xp.all(xp.isfinite(codes), axis=1)

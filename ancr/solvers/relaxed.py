@@ -164,15 +164,16 @@ def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
 
     quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
     arrays = (z.indptr, z.indices, z.data, run.program.matrix, run.linear, run.rank_one)
-    subtract_image(*map(read_only, arrays), quadratic.target, codes)
-    codes[_entries(z)] += _share_of_own(quadratic, z)
+    target = quadratic.target * run.problem.dictionary.units**2  # pulls are in the units of the standard form
+    subtract_image(*map(read_only, arrays), target, codes)
+    codes[_entries(z)] += _share_of_own(quadratic, target, z)
     return codes
 
 
-def _share_of_own(quadratic: Quadratic, z: sparse.csr_array) -> np.ndarray:
+def _share_of_own(quadratic: Quadratic, target: float, z: sparse.csr_array) -> np.ndarray:
     """z_j less what atom j pays for it, over the target."""
     prices = quadratic.prices if quadratic.surcharges is None else quadratic.prices[z.indices]
-    return z.data * (1.0 - prices / quadratic.target)
+    return z.data * (1.0 - prices / target)
 
 
 def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:

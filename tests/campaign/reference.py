@@ -7,6 +7,7 @@ reference fails is known to be undecided.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ancr.sets import SETS
 
 REAL = np.longdouble
 EPS = np.finfo(REAL).eps
+DOUBLE = np.finfo(float).eps
 # A column that the others represent to this accuracy is one of their span: 1e4 roundings, 4 digits beyond double's.
 DEPENDENT = 1e4 * EPS
 
@@ -31,11 +33,14 @@ class Reference:
         Bound on ``value`` minus the minimum.
     condition : float
         Condition number of the problem at its optimum, see `condition_number`.
+    rank_is_numerical : bool
+        Whether singular values of all atoms lie below the rounding of the largest, and are not zero.
     """
 
     value: REAL
     gap: REAL
     condition: float
+    rank_is_numerical: bool = False
 
 
 class LeastSquares:
@@ -49,7 +54,7 @@ class LeastSquares:
     """
 
     def __init__(self, atoms, settings):
-        self.digits = 30 if atoms.dtype == np.float32 else 1
+        self.digits, self.tiny = 30 if atoms.dtype == np.float32 else 1, np.finfo(atoms.dtype).tiny
         atoms, self.labels = atoms.astype(REAL), settings.get("labels", np.zeros(len(atoms), int))
         self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
         self.set = SETS[settings["constraint"]]
@@ -79,9 +84,8 @@ class LeastSquares:
         return np.concatenate([*parts, np.zeros(len(self.columns) - sum(map(len, parts)), REAL)])
 
     def size(self, query):
-        """‖y − centre‖², to which errors are relative; where class terms forbid a centre, ‖y‖² if that is larger."""
-        query, size = query.astype(REAL), np.sum((query.astype(REAL) - self.centre) ** 2)
-        return max(size, np.sum((query - self.atoms.mean(axis=0)) ** 2)) if self.weights.blocks else size
+        """‖y − centre‖², to which errors are relative; where class terms or a relaxation forbid a centre, ‖y‖²."""
+        return np.sum((query.astype(REAL) - self.centre) ** 2)
 
     def objective(self, target, code):
         """‖t − Ac‖² + μΣ|c_j|."""
@@ -108,7 +112,18 @@ class LeastSquares:
             return self._solve_signed(target, start)
         code, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
         gap = lower_bound_gap(self.columns, target, code, self.absolute, self.set, self.weights.ridge)
-        return Reference(self.objective(target, code), gap, self._condition(target, code, support))
+        condition = self._condition(target, code, support)
+        return Reference(self.objective(target, code), gap, condition, self.rank_is_numerical)
+
+    @cached_property
+    def rank_is_numerical(self):
+        """Whether, where the code of least norm uses all atoms, rounding decides how many directions these have."""
+        if self.set.has_inequalities or self.absolute or not np.max(self.lengths) > 0:
+            return False
+        invariant = self.set.sums_to_one and not self.weights.blocks
+        columns = self.columns - self.columns.mean(axis=1, keepdims=True) if invariant else self.columns
+        values = np.linalg.svd((columns / np.max(self.lengths)).astype(float), compute_uv=False)
+        return bool(np.any((values > 0) & (values <= 8 * DOUBLE * values[0])))
 
     def _solve_signed(self, target, start):
         """‖c‖₁ on the free set: c = c⁺ − c⁻ with both non-negative."""
@@ -124,7 +139,8 @@ class LeastSquares:
 
         Non-negative weights then reach a whole subspace, and pulls that are zero cannot be told from positive ones.
         """
-        if self.set.sums_to_one or not self.set.nonnegative or self.weights.ridge or self.absolute:
+        ridge_counts = self.weights.ridge > DOUBLE * np.max(self.lengths) ** 2
+        if self.set.sums_to_one or not self.set.nonnegative or ridge_counts or self.absolute:
             return False
         residual = target - self.columns @ code
         size = np.sqrt(np.sum(target**2))
@@ -136,16 +152,26 @@ class LeastSquares:
         weights = np.linalg.lstsq(tight.T @ tight, np.ones(tight.shape[1]), rcond=1e-12)[0]
         return bool(np.min(tight.T @ (tight @ weights), initial=1.0) < 0.5)
 
+    def _underflows(self, code):
+        """Whether entries that matter are too small for the precision given."""
+        share = np.abs(code) * self.lengths
+        return bool(np.any((np.abs(code) < self.tiny) & (share > 1e-6 * np.max(share))))
+
     def _condition(self, target, code, support):
+        if self._underflows(code) or self.rank_is_numerical:
+            return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
+        linear = not (self.set.has_inequalities or self.absolute)
+        support = np.arange(len(code)) if linear else support
         if self._has_no_interior(target, code):
             return np.inf
-        reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
+        reach = np.max(self.lengths, initial=0) if self.set.nonnegative and self.set.sums_to_one else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0
         plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
-        number = condition_number(self.columns[:, support], plane, max(reach, total * size), size, self.digits)
+        reach = max(reach, total * size)
+        number = condition_number(self.columns[:, support], plane, reach, size, self.digits, dependent=linear)
         if self.absolute:  # pulls that cancel to half the ℓ1 weight
             number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
         return number
@@ -374,11 +400,12 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
     return min(bounds) + rounding
 
 
-def condition_number(columns, sums_to_one, reach, size, digits=1):
+def condition_number(columns, sums_to_one, reach, size, digits=1, dependent=False):
     """The larger of κ(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
 
-    At 1e12 the first leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the
-    first counts a hundred times.
+    ``dependent`` atoms have singular values that count as zero, those below the rounding of the largest. At 1e12 the
+    first number leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the
+    first counts 900 times.
     """
     if size == 0:
         return np.inf
@@ -388,5 +415,7 @@ def condition_number(columns, sums_to_one, reach, size, digits=1):
     kappa = 1.0
     if columns.shape[1] and largest > 0:
         values = np.linalg.svd((columns / largest).astype(float), compute_uv=False)
-        kappa = values[0] / values[-1] if values[-1] > 0 and columns.shape[1] <= columns.shape[0] else np.inf
+        # The atoms in use are independent where there are inequalities; elsewhere the code of least norm uses all.
+        kept = values[values > 8 * DOUBLE * values[0]] if dependent else values
+        kappa = values[0] / kept[-1] if kept[-1] > 0 and (dependent or len(values) == columns.shape[1]) else np.inf
     return float(min(max(digits * kappa, 1000 * reach / size) ** 2, REAL(1e300)))

@@ -71,13 +71,19 @@ def test_reproduce_without_a_name_takes_what_is_there(tmp_path, monkeypatch):
 def test_compare_wine(tmp_path, wine):
     result = ancr("compare", wine, "--label", "target", "--methods", "CRC,ANCR", "-o", tmp_path)
     assert result.exit_code == 0, result.output
-    found = [cell for cell in cells(tmp_path) if (cell["method"], cell["protocol"]) == ("ANCR", "exact")]
+    found = [
+        cell
+        for cell in cells(tmp_path)
+        if (cell["method"], cell["protocol"], cell["setting"]) == ("ANCR", "cv", "5 folds")
+    ]
     assert len(found) == 5
     assert np.mean([cell["accuracy"] for cell in found]) > 90  # standardized, since its columns have units
     assert sum(cell["n_test"] for cell in found) == 178
     page = (tmp_path / "report.html").read_text()
     assert "Comparison on wine" in page
-    assert page.count("<figure>") >= 4
+    assert page.count("<figure ") == 4
+    assert page.index("How sure") < page.index("How long") < page.index("What next") < page.index("<table")
+    assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"accuracy.svg", "learning.csv"}
 
 
 def test_compare_leaves_out_the_row_numbers_that_pandas_writes(tmp_path):
@@ -108,8 +114,7 @@ def test_compare_image_folder(tmp_path, photos):
     result = ancr("compare", photos, "--folds", 4, "--methods", "CRC,ANCR", "-o", tmp_path)
     assert result.exit_code == 0, result.output
     assert {cell["features"] for cell in cells(tmp_path)} == {"pixels"}
-    assert {cell["setting"] for cell in cells(tmp_path)} == {"4 folds"}
-    assert (tmp_path / "figures" / "examples.png").is_file()
+    assert {cell["setting"] for cell in cells(tmp_path)} >= {"4 folds", "4 folds, 20% of the training part"}
 
 
 def test_compare_takes_the_split_of_a_file(tmp_path):
@@ -222,18 +227,17 @@ def test_cells_that_a_report_leaves_out_are_counted(tmp_path, wine):
 
 
 def test_a_failing_figure_is_shown_as_failed(tmp_path, wine, monkeypatch):
-    from ancr.experiments.figures import iterations
+    from ancr.experiments import comparison_page
 
-    def fail(sources):
+    def fail(comparison):
         raise ZeroDivisionError("<b>by\nnothing</b>")
 
-    monkeypatch.setattr(iterations, "objective", fail)
-    result = ancr("compare", wine, "--methods", "CRC,ANCR", "-o", tmp_path)
+    monkeypatch.setattr(comparison_page, "confusion_chart", fail)
+    result = ancr("compare", wine, "--methods", "CRC,kNN", "-o", tmp_path)
     assert result.exit_code == 0, result.output
-    assert "The figure 'objective' failed: ZeroDivisionError: <b>by nothing</b>." in result.stderr
     page = (tmp_path / "report.html").read_text()
-    assert "This figure failed: ZeroDivisionError: &lt;b&gt;by nothing&lt;/b&gt;" in page
-    assert page.count("<img src=") >= 3
+    assert "The figure &#39;confusion&#39; failed: ZeroDivisionError: &lt;b&gt;by nothing&lt;/b&gt;." in page
+    assert page.count("<figure ") == 3
     assert list((tmp_path / "tables").glob("*.md"))
 
 
@@ -251,7 +255,7 @@ def test_a_failing_cell_keeps_the_report_of_the_others(tmp_path, wine, monkeypat
     result = ancr("compare", wine, "--methods", "CRC,NSC", "--no-figures", "-o", tmp_path)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == (
-        f"Error: 1 of 10 cells failed: CRC (paper) on wine 5 folds, draw 3: no luck; the others are in "
+        f"Error: 1 of 10 cells failed: CRC (cv) on wine 5 folds, draw 3: no luck; the others are in "
         f"{tmp_path / 'report.html'}"
     )
     assert "1 of 10 cells failed" in (tmp_path / "report.html").read_text()

@@ -57,7 +57,9 @@ def test_page_needs_no_network(tmp_path, usps_cells):
     report = Report.make("Blobs", [source("usps")], usps_cells, drawings, "ancr reproduce usps")
     report.write(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert page.count('<img src="data:image/svg+xml;base64,') == len(drawings) >= 4
+    assert page.count("<figure ") == len(drawings) >= 4
+    assert page.count('role="img"') >= 2 * len(drawings)  # on the page, and as a file to download
     references = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
+    assert "<figure " in page
     assert all(reference.startswith("data:") for reference in references)
     assert "92.1 (−5.10)" in page

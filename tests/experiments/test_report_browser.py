@@ -1,9 +1,13 @@
 """The report in a real browser: no console error, tables that sort, nothing wider than the screen."""
 
 import shutil
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from sklearn.datasets import load_digits
 
+from ancr import compare
 from ancr.experiments.figures import draw_all
 from ancr.experiments.report import Report
 from ancr.experiments.sources import Digits, source
@@ -52,12 +56,27 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    """The report on a user's own images."""
+    X, y = load_digits(return_X_y=True)
+    folder = tmp_path_factory.mktemp("comparison")
+    methods = ["ANCR", "kNN", "sklearn.naive_bayes:GaussianNB"]
+    compare(X[:300], y[:300], methods, name="digits", image_shape=(8, 8), folds=3, jobs=1, output=folder)
+    return folder / "report.html"
+
+
+@pytest.fixture(params=["paper", "own data"])
+def page_file(request):
+    return request.getfixturevalue("report" if request.param == "paper" else "comparison")
+
+
 @pytest.fixture
 def visit(browser, report):
-    """Open the report at a width; every message of the console and every request is kept."""
+    """Open a report at a width; every message of the console and every request is kept."""
     contexts = []
 
-    def open_page(width, **options):
+    def open_page(width, path=report, **options):
         context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
         contexts.append(context)
         page = context.new_page()
@@ -65,7 +84,7 @@ def visit(browser, report):
         page.on("console", lambda message: page.messages.append(message.text))
         page.on("pageerror", lambda error: page.messages.append(str(error)))
         page.on("request", lambda request: page.requests.append(request.url))
-        page.goto(report.as_uri())
+        page.goto(path.as_uri())
         return page
 
     yield open_page
@@ -75,8 +94,8 @@ def visit(browser, report):
 
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_the_console_is_quiet(visit, width, scheme):
-    page = visit(width, color_scheme=scheme)
+def test_nothing_overflows_and_the_console_is_quiet(visit, page_file, width, scheme):
+    page = visit(width, page_file, color_scheme=scheme)
     assert page.messages == []
     assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -86,9 +105,16 @@ def test_nothing_overflows_and_the_console_is_quiet(visit, width, scheme):
         ".map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"
     )
     assert wide == []
-    images = page.evaluate("[...document.images].map(i => i.complete && i.naturalWidth > 0)")
-    assert images
-    assert all(images)
+    charts = page.evaluate(
+        "[...document.querySelectorAll('figure svg[role=img]')].map(i => i.getBoundingClientRect().width)"
+    )
+    assert len(charts) >= 4
+    assert min(charts) > 250
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('figure svg[role=img] text')].map(t => t.getBoundingClientRect())"
+        ".map(b => Math.max(b.width, b.height))"
+    )
+    assert min(sizes) >= 9  # legible on a phone; turned words are wider than high
 
 
 def column(page, number):
@@ -116,3 +142,42 @@ def test_dark_and_light_differ(visit):
     assert visit(1400, color_scheme="dark").evaluate(background) != visit(1400, color_scheme="light").evaluate(
         background
     )
+
+
+def test_the_answer_is_above_the_fold(visit, comparison):
+    for width in (390, 1280):
+        page = visit(width, comparison)
+        for text in ("How sure", "How long", "What next"):
+            assert page.get_by_text(text, exact=True).bounding_box()["y"] < 900
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_inaccessible(visit, page_file, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    found = axe.Axe().run(visit(1280, page_file, color_scheme=scheme)).response["violations"]
+    assert [(each["impact"], each["id"]) for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_figures_follow_the_theme(visit, comparison):
+    paint = "getComputedStyle(document.querySelector('figure svg text')).fill"
+    assert visit(1280, comparison, color_scheme="dark").evaluate(paint) != visit(1280, comparison).evaluate(paint)
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", "<svg "), ("csv", "method,")])
+def test_figures_can_be_downloaded(visit, comparison, kind, start):
+    page = visit(1280, comparison)
+    with page.expect_download() as download:
+        page.locator(f"#figure-accuracy [data-download={kind}]").click()
+    assert download.value.suggested_filename == f"accuracy.{kind}"
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith(start)
+    if kind == "svg":
+        ElementTree.fromstring(text)
+
+
+def test_it_prints(visit, page_file, tmp_path):
+    page = visit(1280, page_file)
+    page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    page.emulate_media(media="print")
+    assert not page.locator(".tools").first.is_visible()

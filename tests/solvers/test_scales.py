@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 from sklearn.datasets import load_digits
 
 from ancr import ACRClassifier, ANCRClassifier, solve
@@ -171,3 +172,32 @@ def test_a_claimed_gap_is_never_below_the_truth(constraint):
         rough = solve(atoms, queries, alpha=1e-9, constraint=constraint, tol=1e-2)
         scale = rough.problem.scale(queries, rough.codes)
         assert ((rough.objective - solution.objective) / scale <= rough.gap + 1e-13).all()
+
+
+def test_short_atoms_are_not_overlooked_on_the_orthant():
+    """A weak pull of a short atom can lower the objective as much as a strong pull of a long one."""
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((6, 8)) * np.geomspace(1e2, 1e-4, 6)[:, None]
+    queries = rng.standard_normal((20, 8)) * 100.0
+    for dtype in (np.float64, np.float32):
+        given, asked = atoms.astype(dtype), queries.astype(dtype)
+        solution = solve(given, asked, alpha=0.0, constraint="nonnegative")
+        best = [nnls(given.T.astype(float), query.astype(float))[1] ** 2 for query in asked]
+        np.testing.assert_allclose(solution.objective, best, rtol=1e-5)
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine"])
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3])
+def test_codes_in_single_precision_are_certified_on_ill_conditioned_problems(constraint, alpha):
+    rng = np.random.default_rng(1)
+    atoms = (rng.standard_normal((30, 3)) @ rng.standard_normal((3, 12)) + 5.0).astype(np.float32)
+    queries = rng.standard_normal((7, 12)).astype(np.float32)
+    assert solve(atoms, queries, alpha=alpha, constraint=constraint).verify(tol=1e-5).all()
+
+
+def test_a_query_equal_to_one_of_nearly_parallel_atoms():
+    """Refinement must not move one of two nearly dependent weights without the other."""
+    rng = np.random.default_rng(2)
+    atoms = 1e6 * rng.standard_normal(10) + rng.standard_normal((8, 10))
+    solution = solve(atoms, atoms, alpha=0.0, constraint="nonnegative", quadratic="least_squares")
+    assert (solution.objective <= 1e-12 * (atoms**2).sum(axis=1)).all()

@@ -1,8 +1,9 @@
-"""The paper's figures and further ones. They need matplotlib: ``pip install 'ancr[plot]'``."""
+"""The paper's figures and further ones, as charts that the report shows and files hold."""
 
+from dataclasses import replace
 from importlib import import_module
 
-from ancr.experiments.figures.drawing import Drawing, write_drawing
+from ancr.experiments.charts import Chart, write_charts
 from ancr.messages import one_line
 
 # name -> module and function, in the order of the report; imported only when a figure is drawn
@@ -18,7 +19,7 @@ FIGURES = {
 
 
 def draw_all(sources, folder, on_figure=lambda name: None):
-    """Draw every figure that the sources have data for, as SVG and PNG.
+    """Draw every figure that the sources have data for; write it as SVG, and its numbers as CSV.
 
     Parameters
     ----------
@@ -31,25 +32,21 @@ def draw_all(sources, folder, on_figure=lambda name: None):
 
     Returns
     -------
-    list of Drawing
-        The figures drawn, with ``svg`` and ``png`` set to their files; one that failed has the reason in
-        ``failure``.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
+    list of Chart
+        The figures drawn; one that failed has the reason in ``failure``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for name, (module, function) in FIGURES.items():
         try:
-            drawing = getattr(import_module(f"ancr.experiments.figures.{module}"), function)(sources)
-            if drawing is not None:
-                drawn.append(write_drawing(drawing, folder / name))
-        except ImportError:
+            chart = getattr(import_module(f"ancr.experiments.figures.{module}"), function)(sources)
+            if chart is not None:
+                drawn.append(replace(chart, name=name))
+                write_charts(drawn[-1:], folder)
+        except OSError:
             raise
         except Exception as error:  # one figure must not cost the tables and the report
-            drawn.append(Drawing(repr(name), "", None, failure=f"{type(error).__name__}: {one_line(error)}"))
+            failure = f"{type(error).__name__}: {one_line(error)}"
+            drawn.append(Chart(repr(name), "", [], failure=failure, name=name))
         on_figure(name)
     return drawn

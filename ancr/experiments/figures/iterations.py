@@ -4,16 +4,8 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 import ancr
-from ancr.experiments.figures.drawing import (
-    BLUE,
-    GREY,
-    ORANGE,
-    Drawing,
-    legend_below,
-    panel_title,
-    panels,
-    sampled_split,
-)
+from ancr.experiments.charts import Panel, Series, line_chart
+from ancr.experiments.figures.drawing import accuracy_series, level, panel_title, sampled_split
 
 STOPS = (1, 2, 3, 5, 10, 20, 50, 100)
 _SETTINGS = "ANCR at λ = 0.001, ADMM with ρ = 0.01"
@@ -21,37 +13,40 @@ _SETTINGS = "ANCR at λ = 0.001, ADMM with ρ = 0.01"
 
 def objective(sources):
     """Objective against iteration, with the certified optimum as a line."""
-    figure, axes = panels(len(sources))
-    for source, (axis,) in zip(sources, axes, strict=True):
+    panels = []
+    for source in sources:
         atoms, queries = _unit(source)
         path = ancr.solve(atoms, queries, alpha=1e-3, solver="admm", rho=1e-2, max_iter=STOPS[-1], history=True)
         best = ancr.solve(atoms, queries, alpha=1e-3).objective.mean()
-        steps = np.arange(1, len(path.history) + 1)
-        axis.plot(steps, path.history.mean(axis=1), color=BLUE, label="ADMM, z in the set")
-        axis.axhline(best, color=ORANGE, linestyle="--", label="certified optimum")
-        axis.set(title=panel_title(source), xscale="log", xlabel="iteration", ylabel="mean objective")
-    legend_below(figure, axes[0][0])
-    return Drawing("Objective against iteration", f"{_SETTINGS}. Both are means over the same test queries.", figure)
+        steps = np.unique(np.geomspace(1, len(path.history), 24).astype(int))
+        values = path.history.mean(axis=1)[steps - 1]
+        series = (
+            Series("ADMM, z in the set", tuple(steps.tolist()), tuple(values.tolist())),
+            level("certified optimum", STOPS, best),
+        )
+        panels.append(Panel(panel_title(source), "iteration", "mean objective", series, x_log=True))
+    caption = f"{_SETTINGS}. Both are means over the same test queries."
+    return line_chart("Objective against iteration", caption, panels)
 
 
 def early_stopping(sources):
     """Accuracy, and the distance of c to the optimum, against the number of iterations."""
-    figure, axes = panels(len(sources), height=2.3, rows=2)
-    for source, (upper, lower) in zip(sources, axes, strict=True):
+    upper, lower = [], []
+    for source in sources:
         accuracies, distances, best = stopped_early(source)
-        upper.plot(STOPS, accuracies, color=BLUE, marker="o", label="stopped after T, infeasible c")
-        upper.axhline(best, color=ORANGE, linestyle="--", label="certified optimum")
-        upper.axvline(5, color=GREY, linestyle=":", linewidth=1)
-        upper.set(title=panel_title(source), xscale="log", ylabel="accuracy (%)")
-        lower.plot(STOPS, distances, color=BLUE, marker="o")
-        lower.axvline(5, color=GREY, linestyle=":", linewidth=1)
-        lower.set(xscale="log", yscale="log", xlabel="ADMM iterations T", ylabel="‖c − c*‖ / ‖c*‖")
-    legend_below(figure, axes[0][0])
+        count, title = len(sampled_split(source).truth), panel_title(source)
+        series = (
+            accuracy_series("stopped after T, infeasible c", STOPS, accuracies, count),
+            level("certified optimum", STOPS, best),
+        )
+        upper.append(Panel(title, "ADMM iterations T", "accuracy in %", series, x_log=True))
+        away = (Series("stopped after T, infeasible c", STOPS, tuple(distances)),)
+        lower.append(Panel(title, "ADMM iterations T", "‖c − c*‖ / ‖c*‖", away, x_log=True, y_log=True))
     caption = (
-        f"{_SETTINGS}. Top: accuracy with the infeasible c after T iterations of ADMM, and with the certified optimum "
-        "c*. Bottom: distance between that c and c*. Dotted: T = 5, where the published code stops."
+        f"{_SETTINGS}. Accuracy with the infeasible c after T iterations of ADMM, and with the certified optimum c*; "
+        "then the distance between that c and c*. The published code stops at T = 5."
     )
-    return Drawing("Early stopping: accuracy and distance to the optimum", caption, figure)
+    return line_chart("Early stopping: accuracy and distance to the optimum", caption, upper + lower)
 
 
 def stopped_early(source):

@@ -49,7 +49,7 @@ from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.tolerances import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings
+from ancr.solvers.working_set.tolerances import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
 from ancr.tolerances import Tolerances
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
@@ -180,7 +180,7 @@ class DeviceWorkingSet(Solver):
         self.sums_to_one = problem.constraint.sums_to_one
         self._double = dictionary.in_double
         diagonal = to_numpy(quadratic.diagonal(dictionary))
-        self._longest = float(np.sqrt(diagonal.max()))
+        self._longest, self._shortest = float(np.sqrt(diagonal.max())), shortest(diagonal)
         self._kappa = kappa_of(diagonal, self.sums_to_one)
         keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget
         self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
@@ -331,6 +331,8 @@ class DeviceWorkingSet(Solver):
         square = self._form.size(in_double(batch.queries))
         lengths = xp.reshape(xp.take(self._work.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape))
         total = xp.sum(batch.code, axis=1)
+        if not self._work.constraint.sums_to_one:  # short atoms can make the Σc of the optimum this large
+            total = xp.maximum(total, xp.sqrt(square) / self._shortest)
         reachable = xp.sqrt(square) * self._longest
         some = total > 0.0
         wanted = xp.where(some, square / xp.where(some, total, xp.ones_like(total)), reachable)

@@ -30,6 +30,7 @@ from ancr.solvers.working_set.tolerances import (
     kappa_of,
     not_certified,
     roundings,
+    shortest,
 )
 from ancr.tolerances import Tolerances
 
@@ -113,7 +114,7 @@ class HostWorkingSet(Solver):
         form = problem.standard_form
         self.form, self.aim, self.least, self.squares_of = form.problem, form.aim, form.least, form.squares_of
         dictionary, quadratic = self.form.dictionary, self.form.quadratic
-        self.source, self.reach = dictionary, quadratic.reach(dictionary)
+        self.source = dictionary
         norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
         diagonal = norms**2 + quadratic.prices
         nothing = np.empty((0, 0), dictionary.dtype)
@@ -129,7 +130,17 @@ class HostWorkingSet(Solver):
             matrix=matrix,
             pricing=_correlations(matrix, norms),
             atoms=nothing if self.keeps_matrix and self._products is None else dictionary.coordinates,
-            numbers=np.array([quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, roundings(dictionary), ridge]),
+            numbers=np.array(
+                [
+                    quadratic.gram,
+                    quadratic.blocks,
+                    DEPENDENT,
+                    SHARE_OF_GAP,
+                    roundings(dictionary),
+                    shortest(diagonal),
+                    ridge,
+                ]
+            ),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
             longest=float(np.sqrt(diagonal.max())),
@@ -309,7 +320,7 @@ class Run:
             self.linear, self.scale, self.linear_error = products(self.scaled_queries)
         else:
             self.linear = solver.source.cross(self.queries, quadratic.target)
-        self.squares = solver.reach * np.maximum(self._squares, solver.least)
+        self.squares = np.maximum(self._squares, solver.least)
         self.max_rounds = max_rounds(self.problem)
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left

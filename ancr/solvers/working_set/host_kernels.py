@@ -25,7 +25,7 @@ _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORR
 
 FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL, STALLED = range(5)
 # Positions in ``Program.numbers``.
-GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, RIDGE = range(6)
+GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, SHORTEST, RIDGE = range(7)
 # Atoms per run; the hardest pull of each run is kept.
 _RUN = 64
 # With a tolerance above this, the accuracy of the factor is enough.
@@ -370,13 +370,14 @@ def _polish(program, linear, work, size, limit):
             misfit[i] = (misfit[i] + change * work.ones[i]) / row[i]
             for k in range(i):
                 misfit[k] -= misfit[i] * row[k]
-        largest, step = 1e-300, 0.0
+        largest, step, least = 1e-300, 0.0, 0.0
         for i in range(size):
             largest, step = max(largest, work.code[i]), max(step, abs(misfit[i]))
-        if step > 1e-3 * largest:
+            least = min(least, work.code[i] + misfit[i])
+        if step > 1e-3 * largest or least < 0.0:
             break  # rounding, amplified by nearly dependent atoms
         for i in range(size):
-            work.code[i] = max(work.code[i] + misfit[i], 0.0)
+            work.code[i] += misfit[i]
         moved = max(moved, step / largest)
         limit += program.kappa * missing - change  # the pull of all atoms in use now
         if step < 1e-9 * largest:
@@ -513,12 +514,15 @@ def _allowance(program, largest, work, size, square, rounds):
 
     A query still running after ``_MANY`` rounds is held up by rounding in its data: it gets a quarter, which is safe.
 
-    The gap is at most 2·excess·Σc, compared with ‖y‖², which is ``square``; ``largest`` is max |b|. Return also
-    whether rounding is so large that the certificate has to decide.
+    The gap is at most 2·excess·Σc, compared with ‖y‖², which is ``square``; ``largest`` is max |b|. On the orthant
+    the Σc of the optimum counts, which short atoms can make as large as ‖y‖ over their length. Return also whether
+    rounding is so large that the certificate has to decide.
     """
     total, span = 0.0, _span(program.lengths, work, size)
     for i in range(size):
         total += work.code[i]
+    if not program.sums_to_one:
+        total = max(total, np.sqrt(square) / program.numbers[SHORTEST])
     unit = 2.2e-16 * (largest + span * program.longest)
     wanted = (square / total if total > 0.0 else largest) * program.tol
     aim = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted

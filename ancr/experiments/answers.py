@@ -1,0 +1,114 @@
+"""What a method answered on each test sample, in one file per cell: for confusion, calibration and hard samples."""
+
+import hashlib
+import json
+import zipfile
+from dataclasses import dataclass
+
+import numpy as np
+
+from ancr.atomic import atomic_path
+
+_HARD, _WITNESSES = 12, 4
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one cell. Samples are rows of the data set; labels are class numbers.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The test samples.
+    predicted : ndarray of int
+        Their predicted classes.
+    chance : ndarray
+        Probability of the predicted class; NaN for a method that gives none.
+    chance_of_truth : ndarray
+        Probability of the true class.
+    hard : ndarray of int
+        Positions, among the test samples, of those with the least probability of the true class.
+    witnesses : ndarray of int of shape (n_hard, 4)
+        Training samples with the largest weights in their codes, -1 where there are fewer; empty for methods that
+        cannot explain.
+    weights : ndarray of shape (n_hard, 4)
+        Their weights.
+    """
+
+    rows: np.ndarray
+    predicted: np.ndarray
+    chance: np.ndarray
+    chance_of_truth: np.ndarray
+    hard: np.ndarray
+    witnesses: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, classifier, split, labels, train, test):
+        """The answers of a fitted classifier, which has predicted ``labels`` for the queries of a split."""
+        labels = np.asarray(labels)
+        chances = _probabilities(classifier, split.queries)
+        if chances is None:
+            chance = truth = np.full(len(labels), np.nan)
+        else:
+            chance = _chance_of(chances, classifier.classes_, labels)
+            truth = _chance_of(chances, classifier.classes_, split.truth)
+        hard = np.argsort(np.where(np.isnan(truth), labels == split.truth, truth), kind="stable")[:_HARD]
+        witnesses, weights = _witnesses(classifier, split.queries[hard], train)
+        return cls(np.asarray(test), labels.astype(np.int64), chance, truth, hard, witnesses, weights)
+
+
+def _probabilities(classifier, queries):
+    try:
+        return np.asarray(classifier.predict_proba(queries))
+    except (AttributeError, NotImplementedError):  # no probabilities, or only on request
+        return None
+
+
+def _chance_of(chances, classes, labels):
+    """Probability of one label per row; zero for a class that the training part does not have."""
+    places = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
+    return np.where(np.asarray(classes)[places] == labels, chances[np.arange(len(labels)), places], 0.0)
+
+
+def _witnesses(classifier, queries, train):
+    rows = np.full((len(queries), _WITNESSES), -1)
+    weights = np.zeros((len(queries), _WITNESSES))
+    if not hasattr(classifier, "explain"):
+        return rows[:0], weights[:0]
+    for place, why in enumerate(classifier.explain(queries, top=_WITNESSES)):
+        rows[place, : len(why.indices)] = np.asarray(train)[why.indices]
+        weights[place, : len(why.weights)] = why.weights
+    return rows, weights
+
+
+class AnswerFolder:
+    """A folder of answers, one file per cell.
+
+    Parameters
+    ----------
+    folder : Path
+        It is created when the first file is written.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, plan):
+        """The file of a plan's answers; another version of data or settings has another file."""
+        identity = json.dumps([*plan.key, plan.source.digest, plan.recipe.params], sort_keys=True, default=str)
+        return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:20]}.npz"
+
+    def write(self, plan, answers):
+        """Write the answers of a plan, completely or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(self.path(plan)) as draft, open(draft, "wb") as file:
+            np.savez_compressed(file, **vars(answers))
+
+    def read(self, plan):
+        """The answers of a plan; None if there are none, or if the file is damaged."""
+        try:
+            with np.load(self.path(plan)) as file:
+                return Answers(**{name: file[name] for name in Answers.__dataclass_fields__})
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None

@@ -1,0 +1,244 @@
+"""``compare``: methods of the family, their rivals and your own on your data, on the same splits."""
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ancr.experiments.answers import AnswerFolder
+from ancr.experiments.cells import CellFile
+from ancr.experiments.comparison import Comparison
+from ancr.experiments.experiment import refuse_other_data
+from ancr.experiments.method_progress import method_progress
+from ancr.experiments.own_methods import is_import_path, load_method, method_name, own_method
+from ancr.experiments.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
+from ancr.experiments.sources import UserSource, learning_setting
+from ancr.features.user_data import UserData
+from ancr.warmup import warm_up
+
+DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
+DEFAULT_PROTOCOLS = ("cv",)
+_FAMILY = ("ANCR", "CRC")
+_SHARES = (0.2, 0.4, 0.7)
+
+
+def compare(
+    X,
+    y,
+    methods=None,
+    *,
+    folds=5,
+    repeats=1,
+    standardize=None,
+    protocols=DEFAULT_PROTOCOLS,
+    learning_curve=True,
+    time_limit=None,
+    jobs=None,
+    output=None,
+    name="data",
+    image_shape=None,
+):
+    """Compare classifiers on the same stratified folds, each with settings chosen on the training folds.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    methods : sequence or None, default=None
+        Names such as ``"ANCR"`` or ``"RBF SVM"``, import paths such as ``"package.module:Classifier"``, and
+        scikit-learn classifiers or their classes. None means ANCR, CRC, softmax, linear and RBF SVM, kNN, random forest
+        and gradient boosting.
+    folds : int, default=5
+        Stratified folds.
+    repeats : int, default=1
+        How often the samples are divided into folds, each time anew; more repeats make smaller differences visible.
+    standardize : bool or None, default=None
+        Scale each column on the training folds. None scales the columns of a DataFrame if their ranges differ.
+    protocols : sequence of {"cv", "paper", "exact"}, default=("cv",)
+        Where methods get their settings from: chosen on the training folds, or as the paper has them.
+    learning_curve : bool, default=True
+        Run the best method and the best of the family again on 20, 40 and 70 % of the training folds.
+    time_limit : float or None, default=None
+        Seconds after which cells that are not finished are given up.
+    jobs : int or None, default=None
+        Cells to run in parallel, one thread each; None means one per core.
+    output : path-like or None, default=None
+        Folder for ``cells.jsonl``, from which an interrupted call continues, and for ``report.html``; None keeps
+        nothing.
+    name : str, default="data"
+        Name of the data in the report.
+    image_shape : tuple of int or None, default=None
+        Height and width, if samples are images, to show them in the report.
+
+    Returns
+    -------
+    Comparison
+        With ``to_frame()``, ``answer`` and ``save("report.html")``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> import ancr
+    >>> X, y = load_iris(return_X_y=True)
+    >>> comparison = ancr.compare(X, y, methods=["CRC", GaussianNB()], learning_curve=False)
+    >>> [result.name for result in comparison.results]
+    ['GaussianNB', 'CRC']
+    """
+    source = UserSource(_user_data(X, y, name, image_shape), folds, standardize, repeats)
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch if output is None else output)
+        plans = plan_comparison(source, methods, protocols, folder)
+        result = run_comparison(source, plans, folder, jobs, time_limit, learning_curve, command="ancr.compare(…)")
+    if output is not None:
+        result.save(folder / "report.html")
+    return result
+
+
+def plan_comparison(source, methods, protocols, folder):
+    """The plans of a comparison, fold by fold.
+
+    Parameters
+    ----------
+    source : UserSource
+        The data.
+    methods : sequence or None
+        Names, import paths, classes or classifiers; None for the default ones, ``["all"]`` for all that have a name.
+    protocols : sequence of str
+        Names of protocols.
+    folder : Path
+        Where answers are kept.
+    """
+    answers = AnswerFolder(folder / "answers")
+    named = make_plans(source, protocols=protocols)
+    if methods is None:
+        methods = [name for name in DEFAULT_METHODS if any(plan.method == name for plan in named)]
+    names = [each for each in methods if isinstance(each, str) and not is_import_path(each)]
+    own = [_own(each) for each in methods if not isinstance(each, str) or is_import_path(each)]
+    chosen = select_methods(names, named) if names else []
+    if not chosen and not own:
+        select_methods([""], named)
+    chosen += [
+        Plan(source, setting, name, "own", draw, recipe)
+        for draw in range(source.draws)
+        for setting in source.settings
+        for name, recipe in _with_different_names(own)
+    ]
+    # Fold by fold, so that a run that is stopped leaves complete folds.
+    return sorted((replace(plan, answers=answers) for plan in chosen), key=lambda plan: plan.draw)
+
+
+def _own(each):
+    if isinstance(each, str):
+        return load_method(each)
+    return method_name(each), own_method(each)
+
+
+def _with_different_names(methods):
+    """Number methods of the same name: ``SVC``, ``SVC 2``."""
+    seen = {}
+    for name, recipe in methods:
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name} {seen[name]}"), recipe
+
+
+def select_methods(names, plans):
+    """The plans of the methods named; case, spaces and hyphens do not count."""
+    known = {_plain(plan.method): plan.method for plan in plans}
+    if [_plain(name) for name in names] == ["all"]:
+        return plans
+    unknown = sorted(name.strip() for name in names if _plain(name) not in known)
+    if unknown:
+        listed = ", ".join(known.values())
+        raise ValueError(f"--methods {', '.join(unknown)}: no such method here; choose from {listed}")
+    wanted = {known[_plain(name)] for name in names}
+    return [plan for plan in plans if plan.method in wanted]
+
+
+def _plain(name):
+    return re.sub(r"[\s_-]+", "", name).lower()
+
+
+def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_curve=True, command=""):
+    """Run what is missing and judge it.
+
+    Raises
+    ------
+    FailedCellsError
+        If cells failed and none was finished; otherwise the notes of the comparison name them.
+    """
+    refuse_other_data([source], folder)
+    file = CellFile(folder / "cells.jsonl")
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    notes = _hidden(file.read(), plans)
+    if any(plan.method in _FAMILY for plan in plans):
+        warm_up()  # the time to compile is not the time of the method that happens to be first
+    cells, complaint = _run(plans, file, jobs, deadline)
+    if learning_curve and not complaint:
+        more = _learning_plans(Comparison.of(source, plans, cells), plans)
+        learned, complaint = _run(more, file, jobs, deadline)
+        plans, cells = plans + more, cells + learned
+    notes += [f"{complaint}."] if complaint else []
+    failed = complaint if " failed: " in complaint else ""
+    return Comparison.of(source, plans, cells, command=command, notes=notes, failed=failed)
+
+
+def _run(plans, file, jobs, deadline):
+    """``(cells, complaint)``: the cells that were finished, and why the others were not."""
+    try:
+        with method_progress(plans, jobs) as on_cell:
+            return run_missing(plans, file, jobs, on_cell, deadline), ""
+    except FailedCellsError as error:
+        if not error.cells:
+            raise
+        return list(error.cells), str(error)
+    except TimeIsUpError as error:
+        if not error.cells:
+            raise ValueError("no cell was finished within the time limit; allow more, or choose --methods") from error
+        return list(error.cells), f"{error}; the same command without the limit runs them"
+
+
+def _learning_plans(comparison, plans):
+    """The best method and the best of the family on parts of the training parts."""
+    family = [result for result in comparison.results if result.name in _FAMILY]
+    shown = list(dict.fromkeys([comparison.best.name, *(result.name for result in family[:1])]))
+    return [
+        replace(plan, setting=learning_setting(plan.setting, share), answers=None)
+        for share in _SHARES
+        for plan in plans
+        if plan.method in shown and plan.protocol == comparison.best.protocol
+    ]
+
+
+def _hidden(cells, plans):
+    shown = {plan.key for plan in plans}
+    hidden = {cell.key for cell in cells if not cell.setting.endswith("of the training part")} - shown
+    if not hidden:
+        return []
+    return [f"{len(hidden)} further cells in cells.jsonl, of other methods or settings, are not shown."]
+
+
+def _user_data(X, y, name, image_shape):
+    columns = tuple(str(column) for column in X.columns) if hasattr(X, "columns") else ()
+    data, labels = np.asarray(X, dtype=float), np.asarray(y)
+    if data.ndim != 2 or len(data) != len(labels):
+        raise ValueError(f"X of shape {data.shape} and y of length {len(labels)}: expected one row of X per label")
+    if not np.isfinite(data).all():
+        raise ValueError("X holds values that are missing or infinite")
+    names, target = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"y holds {len(names)} class, but at least two are needed")
+    if image_shape is not None and np.prod(image_shape) != data.shape[1]:
+        raise ValueError(f"image_shape={image_shape}, but samples have {data.shape[1]} values")
+    bunch = Bunch(
+        name=name, data=data, target=target, target_names=names.astype(str), train_indices=None, test_indices=None,
+        image_shape=image_shape,
+    )  # fmt: skip
+    rows = np.array([f"row {number}" for number in range(len(data))])
+    return UserData(bunch, "table" if columns else "array", columns, rows, np.array([], str))

@@ -1,0 +1,23 @@
+"""
+How λ spreads the weight
+========================
+
+The ridge λ‖c‖² makes weights equal. Along a path of λ the code of one query goes from a few witnesses to the mean of
+all training samples.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+
+from ancr import ANCRClassifier, CodePathDisplay
+
+X, y = load_digits(return_X_y=True)
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+CodePathDisplay.from_estimator(ANCRClassifier(), X[:300], y[:300], X[600], ax=axes[0])
+axes[0].set_title("λ, on the simplex")
+gammas = [1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3]
+CodePathDisplay.from_estimator(
+    ANCRClassifier(alpha=1e-2), X[:300], y[:300], X[600], param="relaxation", values=gammas, ax=axes[1]
+)
+axes[1].set_title("relaxation γ, from CRC to ANCR")

@@ -1,0 +1,225 @@
+"""``ancr.compare``: your own methods, significance, time limit, resuming, and what the report says."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_digits, load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+import ancr
+from ancr.experiments.answer import confusion, missed_by_all
+from ancr.experiments.cells import CellFile
+from ancr.experiments.own_methods import load_method
+from ancr.experiments.rivals import rivals
+from ancr.experiments.significance import corrected_t_test, exact_mcnemar, holm
+from tests.command_line import invoke
+
+OWN = """
+from sklearn.neighbors import NearestCentroid
+
+class Mine(NearestCentroid):
+    pass
+
+def make():
+    return Mine()
+
+broken = 3
+"""
+
+
+class Shy(ClassifierMixin, BaseEstimator):
+    """A classifier with nothing but fit and predict."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def compared(iris):
+    methods = ["ANCR", "kNN", GaussianNB(), DummyClassifier, Shy()]
+    return ancr.compare(*iris, methods=methods, name="iris", jobs=1)
+
+
+def test_names_objects_and_classes_take_part(compared):
+    assert {result.name for result in compared.results} == {"ANCR", "kNN", "GaussianNB", "DummyClassifier", "Shy"}
+    assert all(len(result.cells) == 5 for result in compared.results)
+    accuracy = {result.name: result.mean for result in compared.results}
+    assert accuracy["Shy"] == pytest.approx(100 / 3)
+    assert accuracy["GaussianNB"] > 90
+
+
+def test_the_table_says_what_is_worse_and_by_which_test(compared):
+    frame = compared.to_frame()
+    assert list(frame.accuracy) == sorted(frame.accuracy, reverse=True)
+    assert frame.mark[0] == "best"
+    assert set(frame.mark[frame.method.isin(["Shy", "DummyClassifier"])]) == {"worse"}
+    assert compared.test == "corrected resampled t-test"
+    assert frame.fit_s.gt(0).all()
+
+
+def test_the_answer_is_above_everything_else(compared):
+    page = compared.to_html()
+    for text in (compared.answer.which, "How sure", "How long", "What next"):
+        assert 0 < page.index(text.replace("'", "&#39;")) < page.index("<table")
+    assert "ADMM" not in page
+    assert "paper" not in page.split("<body>")[1].replace("--paper", "")
+
+
+def test_confusion_counts_every_test_sample(compared, iris):
+    counts = confusion(compared)
+    np.testing.assert_array_equal(counts.sum(axis=1), np.bincount(iris[1]))
+    right = np.trace(counts) / counts.sum()
+    assert 100 * right == pytest.approx(compared.best.mean, abs=0.1)
+    assert set(missed_by_all(compared)) <= set(range(150))
+
+
+def test_one_test_set_is_judged_by_mcnemar(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "d.npz", X=X[:400], y=y[:400], is_train=np.arange(400) < 150)
+    result = invoke(["compare", tmp_path / "d.npz", "--methods", "kNN,sklearn.dummy:DummyClassifier", "--no-figures",
+                     "-o", tmp_path / "out"])  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "exact McNemar test" in result.stdout
+
+
+def test_the_corrected_t_test_is_a_t_test_with_more_variance():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(90, 1, 10), rng.normal(89, 1, 10)
+    plain = stats.ttest_rel(first, second)
+    expected = 2 * stats.t.sf(abs(plain.statistic) * np.sqrt(0.1 / (0.1 + 1 / 9)), 9)
+    assert corrected_t_test(first, second, n_train=90, n_test=10) == pytest.approx(expected)
+    assert corrected_t_test(first, first, 90, 10) == 1.0
+    assert corrected_t_test(first + 1, first, 90, 10) < 1e-6
+
+
+def test_the_level_of_the_corrected_test_holds():
+    """Two classifiers that guess: no more than the level calls one of them worse."""
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(400):
+        first, second = (100 * rng.binomial(30, 0.7, 5) / 30 for _ in range(2))
+        wrong += corrected_t_test(first, second, n_train=120, n_test=30) < 0.05
+    assert wrong / 400 < 0.06
+
+
+def test_mcnemar_and_holm():
+    a, b = np.r_[np.ones(12), np.zeros(2), np.ones(50)], np.r_[np.zeros(12), np.ones(2), np.ones(50)]
+    assert exact_mcnemar(a, b) == pytest.approx(stats.binomtest(12, 14).pvalue)
+    assert holm([0.04, 0.01, 0.5]) == pytest.approx([0.08, 0.03, 0.5])
+
+
+def test_every_rival_has_a_short_grid():
+    for spaces in ({}, {"normalize": False, "powers": [1.0], "gammas": [0.1, 0.2, 0.5, 1.0, 2.0]}):
+        for name, method in rivals(spaces).items():
+            assert np.prod([len(values) for values in method.params.values()]) <= 12, name
+            assert method.build().cv.get_n_splits(y=np.repeat([0, 1], [3, 50])) == 3
+
+
+def test_a_class_in_a_file_takes_part(tmp_path, monkeypatch, iris):
+    (tmp_path / "mymethod.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for path in ("mymethod:Mine", "mymethod:make", "mymethod.py:Mine"):
+        name, method = load_method(path)
+        assert name == path.partition(":")[2]
+        assert method.build().fit(*iris).score(*iris) > 0.9
+        assert method.params["estimator"] == path
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nowhere_at_all:Mine", "--methods nowhere_at_all:Mine: No module named 'nowhere_at_all'"),
+        ("missing.py:Mine", "--methods missing.py:Mine: missing.py does not exist"),
+        ("mymethod.py:Other", "--methods mymethod.py:Other: mymethod.py has no 'Other'; it has "),
+        ("mymethod.py:broken", "--methods mymethod.py:broken: int has no method fit and no predict"),
+        ("sklearn.pipeline:Pipeline", "--methods sklearn.pipeline:Pipeline: cannot be made without arguments"),
+        ("syntax.py:Mine", "--methods syntax.py:Mine: running syntax.py failed: "),
+    ],
+)
+def test_a_bad_import_path_is_one_line(tmp_path, monkeypatch, path, message):
+    (tmp_path / "mymethod.py").write_text(OWN)
+    (tmp_path / "syntax.py").write_text("def :\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r".") as caught:
+        load_method(path)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interrupted_comparison_goes_on_and_new_code_is_run_again(tmp_path, iris):
+    options = {"methods": ["kNN", KNeighborsClassifier(3)], "output": tmp_path, "learning_curve": False, "jobs": 1}
+    first = ancr.compare(*iris, **options)
+    cells = CellFile(tmp_path / "cells.jsonl").read()
+    again = ancr.compare(*iris, **options)
+    assert CellFile(tmp_path / "cells.jsonl").read() == cells
+    assert [r.mean for r in again.results] == [r.mean for r in first.results]
+    options["methods"] = ["kNN", KNeighborsClassifier(7)]
+    ancr.compare(*iris, **options)
+    assert len(CellFile(tmp_path / "cells.jsonl").read()) == len(cells) + 5
+    next((tmp_path / "answers").iterdir()).unlink()  # a cell without its answers is run again
+    ancr.compare(*iris, **options)
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_more_repeats_are_more_splits(iris):
+    comparison = ancr.compare(*iris, methods=["kNN"], repeats=2, folds=3, learning_curve=False, jobs=1)
+    assert len(comparison.best.cells) == 6
+    assert comparison.source.typical == "3 folds, 2 times"
+
+
+SLOW = """
+import time
+from sklearn.dummy import DummyClassifier
+
+class Slow(DummyClassifier):
+    def fit(self, X, y):
+        time.sleep(60)
+        return super().fit(X, y)
+"""
+
+
+def test_the_time_limit_reports_what_is_done(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).random((40, 3)), y=np.arange(40) % 2)
+    command = ["compare", "d.npz", "--methods", "kNN,slow:Slow", "--time-limit", "0.1", "--jobs", "2", "-o", "out"]
+    run = subprocess.run(
+        [sys.executable, "-m", "ancr", *command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=50,
+        env={**os.environ, "PYTHONPATH": str(Path(ancr.__file__).parents[1])},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "cells were not finished within the time limit" in run.stderr
+    assert "kNN scores" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.zeros((3, 2))}, "expected one row of X per label"),
+        ({"X": np.full((150, 2), np.nan)}, "X holds values that are missing"),
+        ({"y": np.zeros(150)}, "y holds 1 class"),
+        ({"methods": ["XYZ"]}, "no such method here"),
+        ({"image_shape": (3, 3)}, "image_shape=(3, 3), but samples have 4 values"),
+    ],
+)
+def test_bad_arguments_are_named(iris, change, message):
+    arguments = {"X": iris[0], "y": iris[1], **change}
+    with pytest.raises(ValueError, match=r".") as caught:
+        ancr.compare(**arguments)
+    assert message in str(caught.value)
