@@ -29,6 +29,14 @@ def test_choosing(names):
     assert names["clf"].score(names["X_test"], load_digits().target[200:260]) > 0.9
 
 
+def test_labels(names):
+    (code,) = blocks("labels.md")
+    names |= {"clf": ANCRClassifier(), "known": np.arange(40)}
+    exec(code.replace("audit_labels(X, y)", "audit_labels(X, y, estimator=ANCRClassifier(alpha=0.1))"), names)
+    assert len(names["rows"]) == 20
+    assert not set(names["rows"]) & set(range(40))
+
+
 def test_growing(names):
     code, _, _ = blocks("cluster.md")
     exec(code, names)
