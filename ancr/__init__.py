@@ -71,6 +71,7 @@ __all__ = [
     "CodePathDisplay",
     "Dictionary",
     "ExplanationDisplay",
+    "LabelAudit",
     "NCRClassifier",
     "NRCClassifier",
     "NSCClassifier",
@@ -81,7 +82,9 @@ __all__ = [
     "SACRCClassifier",
     "SRCClassifier",
     "__version__",
+    "audit_labels",
     "compare",
+    "next_to_label",
     "project_simplex",
     "solve",
 ]
