@@ -26,7 +26,10 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
     from ancr.dictionary import Dictionary
     from ancr.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
     from ancr.experiments.compare import compare
+    from ancr.labels.audit import LabelAudit
+    from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
+    from ancr.selection.label_audit import audit_labels
     from ancr.sets import project_simplex
     from ancr.solvers import solve
 
@@ -48,6 +51,9 @@ _HOMES = {
     "SRCClassifier": "ancr.classifiers",
     "CodePathDisplay": "ancr.displays",
     "Dictionary": "ancr.dictionary",
+    "LabelAudit": "ancr.labels.audit",
+    "audit_labels": "ancr.selection.label_audit",
+    "next_to_label": "ancr.labels.next_to_label",
     "ExplanationDisplay": "ancr.displays",
     "ResidualDisplay": "ancr.displays",
     "compare": "ancr.experiments.compare",
@@ -65,6 +71,7 @@ __all__ = [
     "CodePathDisplay",
     "Dictionary",
     "ExplanationDisplay",
+    "LabelAudit",
     "NCRClassifier",
     "NRCClassifier",
     "NSCClassifier",
@@ -75,7 +82,9 @@ __all__ = [
     "SACRCClassifier",
     "SRCClassifier",
     "__version__",
+    "audit_labels",
     "compare",
+    "next_to_label",
     "project_simplex",
     "solve",
 ]

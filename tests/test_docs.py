@@ -47,6 +47,14 @@ def test_comparing(names, tmp_path, monkeypatch):
     assert len(names["comparison"].results) == 3
 
 
+def test_labels(names):
+    (code,) = blocks("labels.md")
+    names |= {"clf": ANCRClassifier(), "known": np.arange(40)}
+    exec(code.replace("audit_labels(X, y)", "audit_labels(X, y, estimator=ANCRClassifier(alpha=0.1))"), names)
+    assert len(names["rows"]) == 20
+    assert not set(names["rows"]) & set(range(40))
+
+
 def test_growing(names):
     code, _, _ = blocks("cluster.md")
     exec(code, names)
