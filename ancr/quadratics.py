@@ -66,17 +66,16 @@ class Quadratic:
 
         Parameters
         ----------
-                weights : ndarray of shape (n_atoms,) or None
-                    Weights > 0 of the atoms, in the order of the dictionary; None leaves all as they are.
+        weights : ndarray of shape (n_atoms,) or None
+            Weights > 0 of the atoms, in the order of the dictionary; None leaves all as they are.
 
         Examples
         --------
-                >>> import numpy as np
-        from scipy.sparse import issparse
-                >>> from ancr.quadratics import ridge
-                >>> priced = ridge(0.1).priced(np.array([1.0, 2.0]))
-                >>> priced.prices.tolist()
-                [0.1, 0.05]
+        >>> import numpy as np
+        >>> from ancr.quadratics import ridge
+        >>> priced = ridge(0.1).priced(np.array([1.0, 2.0]))
+        >>> priced.prices.tolist()
+        [0.1, 0.05]
         """
         if weights is None:
             return self
