@@ -163,6 +163,7 @@ def compare(
         from ancr.atomic import check_folder
         from ancr.experiments.compare import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
         from ancr.experiments.experiment import refuse_other_data
+        from ancr.experiments.runner import FailedCellsError
         from ancr.experiments.sources import UserSource
         from ancr.features.user_data import load_user_data
 
@@ -176,7 +177,10 @@ def compare(
         click.echo(f"The report will be written to {output / 'report.html'}")
         click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
         seconds = None if time_limit is None else 60 * time_limit
-        comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
+        try:
+            comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
+        except FailedCellsError as error:  # every cell
+            raise click.ClickException(str(error)) from error
         _write_comparison(comparison, output)
 
 

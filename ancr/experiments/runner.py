@@ -74,9 +74,9 @@ class Plan:
         start = time.perf_counter()
         classifier.fit(split.X, split.y)
         fitted = time.perf_counter()
-        labels, certified_share = predict_certified(classifier, split.queries)
-        right = labels == split.truth
+        predicted, certified_share = predict_certified(classifier, split.queries)
         done = time.perf_counter()
+        labels = checked_labels(predicted, split)
         if self.answers is not None:  # before the cell: a cell in the file has its answers
             parts = self.source.indices(self.setting, self.draw)
             self.answers.write(self, Answers.of(classifier, split, labels, *parts))
@@ -84,7 +84,7 @@ class Plan:
             *self.key,
             seed=self.draw,
             params=self.recipe.params,
-            accuracy=100.0 * float(np.mean(right)),
+            accuracy=100.0 * float(np.mean(labels == split.truth)),
             n_test=len(split.truth),
             fit_s=fitted - start,
             predict_s=done - fitted,
@@ -100,6 +100,25 @@ class Plan:
 
     def __str__(self):
         return f"{self.method} ({self.protocol}) on {self.source.name} {self.setting}, draw {self.draw}"
+
+
+def checked_labels(predicted, split):
+    """The predictions of any classifier as an array: one per query, each a class of the training part.
+
+    Raises
+    ------
+    ValueError
+        In one line, for another shape and for a value that is no class, such as the number that a regressor returns.
+    """
+    labels, expected = np.asarray(predicted), (len(split.truth),)
+    if labels.shape != expected:
+        found = f"shape {labels.shape}" if labels.ndim else repr(predicted)
+        raise ValueError(f"predict returned {found}, expected {expected}")
+    known = set(np.asarray(split.y).tolist())
+    for label in labels.tolist():
+        if label not in known:
+            raise ValueError(f"predict returned {label!r}, which is no class of the training labels")
+    return labels
 
 
 def make_plans(source, draws=None, protocols=PROTOCOLS):

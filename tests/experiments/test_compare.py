@@ -142,6 +142,53 @@ def test_a_class_in_a_file_takes_part(tmp_path, monkeypatch, iris):
         assert method.params["estimator"] == path
 
 
+class Answering(Shy):
+    """A classifier whose predictions are what a function makes of their number."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(len(X))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda n: [0], "shape (1,), expected (75,)"),
+        (lambda n: np.zeros((n, 1), int), "shape (75, 1), expected (75,)"),
+        (lambda n: None, "None, expected (75,)"),
+        (lambda n: np.full(n, 7), "7, which is no class of the training labels"),
+        (lambda n: np.full(n, 0.5), "0.5, which is no class of the training labels"),
+        (lambda n: np.full(n, np.nan), "nan, which is no class of the training labels"),
+        (lambda n: np.full(n, "0"), "'0', which is no class of the training labels"),
+        (lambda n: np.full(n, None), "None, which is no class of the training labels"),
+    ],
+)
+def test_answers_that_are_no_classes_are_a_failed_cell(tmp_path, iris, answer, message):
+    methods = ["kNN", Answering(answer)]
+    result = ancr.compare(*iris, methods=methods, folds=2, output=tmp_path, jobs=1, learning_curve=False)
+    assert f"Answering (own) on data 2 folds, draw 0: predict returned {message}" in result.failed
+    assert [each.name for each in result.results] == ["kNN"]
+    assert {cell.method for cell in CellFile(tmp_path / "cells.jsonl").read()} == {"kNN"}
+    assert len(list((tmp_path / "answers").iterdir())) == 2
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_one_line_where_every_cell_fails(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).random((40, 3)), y=np.arange(40) % 2)
+    options = ["--methods", "sklearn.linear_model:LinearRegression", "--no-figures", "-o", tmp_path / "out"]
+    result = invoke(["compare", tmp_path / "d.npz", *options])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("Error: 5 of 5 cells failed: LinearRegression (own) on d 5 folds")
+
+
+def test_numbers_that_equal_classes_are_classes(iris):
+    methods = [Answering(lambda n: [1.0] * n)]
+    result = ancr.compare(*iris, methods=methods, folds=2, jobs=1, learning_curve=False)
+    assert result.best.mean == pytest.approx(100 / 3)
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
