@@ -13,6 +13,16 @@ def shown(text, most=40):
     return repr(text if len(text) <= most else text[:most] + "…")
 
 
+def plain(label):
+    """A label in a message: without the type that NumPy would show, ``0`` and not ``np.int64(0)``."""
+    return repr(label.item() if hasattr(label, "item") else label)
+
+
+def counted(number, one, many=None):
+    """A number of things: ``1 sample``, ``3 samples``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 @contextmanager
 def naming(argument):
     """Raise a ValueError about an argument again in one line that names it, for checks that do not know its name."""

@@ -1,5 +1,6 @@
 """Commands that run experiments: ``ancr reproduce`` and ``ancr compare``."""
 
+import math
 import os
 import shlex
 import sys
@@ -86,7 +87,7 @@ def reproduce(
       ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
     """
     output = output or _RESULTS
-    with readable_errors(), _resumable(output):
+    with readable_errors(), _options_named(), _resumable(output):
         from ancr.atomic import check_folder
         from ancr.experiments.compare import select_methods
         from ancr.experiments.experiment import Experiment
@@ -108,6 +109,12 @@ def reproduce(
         _run(Experiment("Reproduction of the ANCR paper", sources, plans, output, _command()), jobs, figures)
 
 
+def _minutes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no number of minutes.")
+    return value
+
+
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @LABEL
@@ -116,7 +123,10 @@ def reproduce(
     "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
 )
 @click.option(
-    "--time-limit", type=click.FloatRange(0, min_open=True), help="Minutes after which to report what is done."
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    callback=_minutes,
+    help="Minutes after which to report what is done.",
 )
 @IMAGE_FEATURES
 @STANDARDIZE
@@ -159,7 +169,7 @@ def compare(
       ancr compare wine.csv --label target --methods CRC,kNN,sklearn.naive_bayes:GaussianNB --output wine-results
     """
     output = output or _RESULTS / data.resolve().stem
-    with readable_errors(), _resumable(output):
+    with readable_errors(), _options_named(), _resumable(output):
         from ancr.atomic import check_folder
         from ancr.experiments.compare import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
         from ancr.experiments.experiment import refuse_other_data
@@ -218,6 +228,17 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     for note in report.notes:
         click.echo(note, err=True)
     click.echo(f"report: {experiment.page}")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Let a message about an argument of `ancr.compare` name the option instead: ``--methods`` for ``methods``."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(("methods ", "folds ")):
+            raise ValueError(f"--{error}") from error
+        raise
 
 
 @contextmanager

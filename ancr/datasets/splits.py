@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ancr.messages import counted, plain
+
 
 def per_class_split(target, n_per_class, seed, pool=None):
     """Draw ``n_per_class`` training samples from each class (the paper's USPS protocol).
@@ -37,7 +39,8 @@ def per_class_split(target, n_per_class, seed, pool=None):
     for label in np.unique(target[pool]):
         members = pool[target[pool] == label]
         if len(members) < n_per_class:
-            raise ValueError(f"n_per_class={n_per_class}, but class {label!r} has only {len(members)} samples")
+            few = counted(len(members), "sample")
+            raise ValueError(f"n_per_class={n_per_class}, but class {plain(label)} has only {few}")
         drawn.append(random.choice(members, n_per_class, replace=False))
     train = np.sort(np.concatenate(drawn))
     return train, np.setdiff1d(pool, train)

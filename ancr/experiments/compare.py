@@ -3,11 +3,14 @@
 import re
 import time
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import TIMEOUT_MAX
 
 import numpy as np
 from sklearn.utils import Bunch
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from ancr.experiments.answers import AnswerFolder
 from ancr.experiments.cells import CellFile
@@ -50,10 +53,10 @@ def compare(
         Samples.
     y : array-like of shape (n_samples,)
         Their labels.
-    methods : sequence or None, default=None
+    methods : sequence, str, classifier or None, default=None
         Names such as ``"ANCR"`` or ``"RBF SVM"``, import paths such as ``"package.module:Classifier"``, and
-        scikit-learn classifiers or their classes. None means ANCR, CRC, softmax, linear and RBF SVM, kNN, random forest
-        and gradient boosting.
+        scikit-learn classifiers or their classes; a single one needs no list. None means ANCR, CRC, softmax, linear and
+        RBF SVM, kNN, random forest and gradient boosting.
     folds : int, default=5
         Stratified folds.
     repeats : int, default=1
@@ -65,7 +68,7 @@ def compare(
     learning_curve : bool, default=True
         Run the best method and the best of the family again on 20, 40 and 70 % of the training folds.
     time_limit : float or None, default=None
-        Seconds after which cells that are not finished are given up.
+        Seconds after which cells that are not finished are given up; above 0.
     jobs : int or None, default=None
         Cells to run in parallel, one thread each; None means one per core.
     output : path-like or None, default=None
@@ -108,8 +111,8 @@ def plan_comparison(source, methods, protocols, folder):
     ----------
     source : UserSource
         The data.
-    methods : sequence or None
-        Names, import paths, classes or classifiers; None for the default ones, ``["all"]`` for all that have a name.
+    methods : sequence, str, classifier or None
+        Names, import paths, classes or classifiers; None for the default ones, ``"all"`` for all that have a name.
     protocols : sequence of str
         Names of protocols.
     folder : Path
@@ -119,6 +122,7 @@ def plan_comparison(source, methods, protocols, folder):
     named = make_plans(source, protocols=protocols)
     if methods is None:
         methods = [name for name in DEFAULT_METHODS if any(plan.method == name for plan in named)]
+    methods = [methods] if isinstance(methods, str) or hasattr(methods, "fit") else methods
     names = [each for each in methods if isinstance(each, str) and not is_import_path(each)]
     own = [_own(each) for each in methods if not isinstance(each, str) or is_import_path(each)]
     chosen = select_methods(names, named) if names else []
@@ -156,7 +160,7 @@ def select_methods(names, plans):
     unknown = sorted(name.strip() for name in names if _plain(name) not in known)
     if unknown:
         listed = ", ".join(known.values())
-        raise ValueError(f"--methods {', '.join(unknown)}: no such method here; choose from {listed}")
+        raise ValueError(f"methods {', '.join(unknown)}: no such method here; choose from {listed}")
     wanted = {known[_plain(name)] for name in names}
     return [plan for plan in plans if plan.method in wanted]
 
@@ -173,9 +177,9 @@ def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_c
     FailedCellsError
         If cells failed and none was finished; otherwise the notes of the comparison name them.
     """
+    deadline = _deadline(time_limit)
     refuse_other_data([source], folder)
     file = CellFile(folder / "cells.jsonl")
-    deadline = None if time_limit is None else time.monotonic() + time_limit
     notes = _hidden(file.read(), plans)
     if any(plan.method in _FAMILY for plan in plans):
         warm_up()  # the time to compile is not the time of the method that happens to be first
@@ -189,6 +193,15 @@ def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_c
     return Comparison.of(source, plans, cells, command=command, notes=notes, failed=failed)
 
 
+def _deadline(time_limit):
+    """When to stop, by ``time.monotonic()``; None without a limit, and for one longer than a thread can wait."""
+    if time_limit is None:
+        return None
+    if not isinstance(time_limit, Real) or not time_limit > 0:
+        raise ValueError(f"time_limit must be a number of seconds above 0, got {time_limit!r}")
+    return None if time_limit > TIMEOUT_MAX else time.monotonic() + time_limit
+
+
 def _run(plans, file, jobs, deadline):
     """``(cells, complaint)``: the cells that were finished, and why the others were not."""
     try:
@@ -200,7 +213,7 @@ def _run(plans, file, jobs, deadline):
         return list(error.cells), str(error)
     except TimeIsUpError as error:
         if not error.cells:
-            raise ValueError("no cell was finished within the time limit; allow more, or choose --methods") from error
+            raise ValueError("no cell was finished within the time limit; allow more, or fewer methods") from error
         return list(error.cells), f"{error}; the same command without the limit runs them"
 
 
@@ -227,10 +240,13 @@ def _hidden(cells, plans):
 def _user_data(X, y, name, image_shape):
     columns = tuple(str(column) for column in X.columns) if hasattr(X, "columns") else ()
     data, labels = np.asarray(X, dtype=float), np.asarray(y)
-    if data.ndim != 2 or len(data) != len(labels):
-        raise ValueError(f"X of shape {data.shape} and y of length {len(labels)}: expected one row of X per label")
+    if data.ndim != 2 or labels.shape != data.shape[:1]:
+        raise ValueError(f"X of shape {data.shape} and y of shape {labels.shape}: expected one row of X per label")
     if not np.isfinite(data).all():
         raise ValueError("X holds values that are missing or infinite")
+    for row, label in enumerate(np.asarray(y, dtype=object)):  # as an array of text, a missing label would be "nan"
+        if label is None or is_scalar_nan(label) or is_pandas_na(label):
+            raise ValueError(f"y: label of row {row} is missing")
     names, target = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise ValueError(f"y holds {len(names)} class, but at least two are needed")

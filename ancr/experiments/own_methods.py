@@ -31,12 +31,13 @@ def load_method(text):
         In one line, if there is no such module or name, or if it makes no classifier.
     """
     where, _, name = text.partition(":")
+    if not where:
+        raise ValueError(f"methods {text}: no module or file before the colon")
     module = _load_file(Path(where), text) if where.endswith(".py") else _load_module(where, text)
     if not name or not hasattr(module, name):
         known = ", ".join(key for key, value in vars(module).items() if _could_be_meant(value, module))
-        raise ValueError(
-            f"--methods {text}: {where} has no {name or 'name after the colon'!r}; it has {known or 'none'}"
-        )
+        lacking = f"{where} has no {name!r}; it has" if name else f"no name after the colon; {where} has"
+        raise ValueError(f"methods {text}: {lacking} {known or 'none'}")
     return name, own_method(getattr(module, name), text)
 
 
@@ -49,11 +50,13 @@ def own_method(made_from, text=None):
     build = _maker(made_from)
     try:
         classifier = build()
-    except Exception as error:
-        raise ValueError(f"--methods {text}: cannot be made without arguments: {one_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"methods {text}: cannot be made without arguments: {_reason(error)}") from error
+    if isinstance(classifier, type):
+        raise ValueError(f"methods {text}: makes the class {classifier.__name__}, but expected an object of it")
     missing = [name for name in ("fit", "predict") if not callable(getattr(classifier, name, None))]
     if missing:
-        raise ValueError(f"--methods {text}: {type(classifier).__name__} has no method {' and no '.join(missing)}")
+        raise ValueError(f"methods {text}: {type(classifier).__name__} has no method {' and no '.join(missing)}")
     return Method(_Maker(build), {"estimator": text, "code": _digest(made_from, classifier)})
 
 
@@ -95,22 +98,26 @@ def _load_module(where, text):
     try:
         return importlib.import_module(where)
     except ImportError as error:
-        raise ValueError(f"--methods {text}: {one_line(error)}") from error
-    except Exception as error:
-        raise ValueError(f"--methods {text}: importing {where} failed: {one_line(error)}") from error
+        raise ValueError(f"methods {text}: {one_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"methods {text}: importing {where} failed: {_reason(error)}") from error
 
 
 def _load_file(path, text):
     if not path.is_file():
-        raise ValueError(f"--methods {text}: {path} does not exist")
+        raise ValueError(f"methods {text}: {path} does not exist")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # its objects can then be pickled
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(f"--methods {text}: running {path} failed: {one_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"methods {text}: running {path} failed: {_reason(error)}") from error
     return module
+
+
+def _reason(error):
+    return f"it calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else one_line(error)
 
 
 def _could_be_meant(value, module):

@@ -13,6 +13,7 @@ from ancr.datasets import dataset_info, per_class_split
 from ancr.experiments.pictures import read_picture, stored_pictures
 from ancr.features import Eigenfaces
 from ancr.features.columns import StandardColumns
+from ancr.messages import counted
 
 
 @dataclass(frozen=True)
@@ -231,15 +232,16 @@ class UserSource(Source):
         rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
         if self._folds and counts[rarest] < self._folds:
             name = str(self.bunch.target_names[rarest])
-            raise ValueError(f"--folds {self._folds}, but class {name!r} has only {counts[rarest]} samples")
+            raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(counts[rarest], 'sample')}")
 
     def _check_split(self):
         train, test = self.bunch.train_indices, self.bunch.test_indices
         classes = len(np.unique(self.bunch.target[train]))
         if classes < 2 or not len(test):
             raise ValueError(
-                f"is_train of {self.name} marks {len(train)} samples of {classes} classes and leaves {len(test)} for "
-                "testing; mark samples of two classes or more, or choose --folds"
+                f"is_train of {self.name} marks {counted(len(train), 'sample')} of "
+                f"{counted(classes, 'class', 'classes')} and leaves {len(test)} for testing; mark samples of two "
+                "classes or more, or choose --folds"
             )
 
     def indices(self, setting, draw):

@@ -31,6 +31,9 @@ class Mine(NearestCentroid):
 def make():
     return Mine()
 
+def kind():
+    return Mine
+
 broken = 3
 """
 
@@ -192,18 +195,26 @@ def test_numbers_that_equal_classes_are_classes(iris):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("nowhere_at_all:Mine", "--methods nowhere_at_all:Mine: No module named 'nowhere_at_all'"),
-        ("missing.py:Mine", "--methods missing.py:Mine: missing.py does not exist"),
-        ("mymethod.py:Other", "--methods mymethod.py:Other: mymethod.py has no 'Other'; it has "),
-        ("mymethod.py:broken", "--methods mymethod.py:broken: int has no method fit and no predict"),
-        ("sklearn.pipeline:Pipeline", "--methods sklearn.pipeline:Pipeline: cannot be made without arguments"),
-        ("syntax.py:Mine", "--methods syntax.py:Mine: running syntax.py failed: "),
+        ("nowhere_at_all:Mine", "methods nowhere_at_all:Mine: No module named 'nowhere_at_all'"),
+        ("missing.py:Mine", "methods missing.py:Mine: missing.py does not exist"),
+        ("mymethod.py:Other", "methods mymethod.py:Other: mymethod.py has no 'Other'; it has "),
+        ("mymethod.py:broken", "methods mymethod.py:broken: int has no method fit and no predict"),
+        ("sklearn.pipeline:Pipeline", "methods sklearn.pipeline:Pipeline: cannot be made without arguments"),
+        ("syntax.py:Mine", "methods syntax.py:Mine: running syntax.py failed: "),
+        ("ends.py:Mine", "methods ends.py:Mine: running ends.py failed: it calls sys.exit(4)"),
+        ("ends_python:Mine", "methods ends_python:Mine: importing ends_python failed: it calls sys.exit(None)"),
+        ("mymethod.py:kind", "methods mymethod.py:kind: makes the class Mine, but expected an object of it"),
+        ("mymethod.py:", "methods mymethod.py:: no name after the colon; mymethod.py has Mine"),
+        (":Mine", "methods :Mine: no module or file before the colon"),
     ],
 )
 def test_a_bad_import_path_is_one_line(tmp_path, monkeypatch, path, message):
     (tmp_path / "mymethod.py").write_text(OWN)
     (tmp_path / "syntax.py").write_text("def :\n")
+    (tmp_path / "ends.py").write_text("raise SystemExit(4)\n")
+    (tmp_path / "ends_python.py").write_text("import sys\nsys.exit()\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValueError, match=r".") as caught:
         load_method(path)
     assert str(caught.value).startswith(message)
@@ -255,13 +266,34 @@ def test_the_time_limit_reports_what_is_done(tmp_path):
     assert "kNN scores" in run.stdout
 
 
+@pytest.mark.parametrize("time_limit", [1e8, 6e10, float("inf")])
+def test_a_limit_beyond_all_waiting_is_none(iris, time_limit):
+    options = {"folds": 2, "jobs": 1, "learning_curve": False}
+    comparison = ancr.compare(*iris, DummyClassifier(), time_limit=time_limit, **options)
+    assert len(comparison.best.cells) == 2
+
+
+@pytest.mark.parametrize("methods", ["kNN", KNeighborsClassifier(), KNeighborsClassifier])
+def test_one_method_needs_no_list(iris, methods):
+    comparison = ancr.compare(*iris, methods, folds=2, jobs=1, learning_curve=False)
+    assert len(comparison.results) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"X": np.zeros((3, 2))}, "expected one row of X per label"),
         ({"X": np.full((150, 2), np.nan)}, "X holds values that are missing"),
         ({"y": np.zeros(150)}, "y holds 1 class"),
-        ({"methods": ["XYZ"]}, "no such method here"),
+        ({"y": None}, "y of shape ()"),
+        ({"y": np.r_[np.nan, np.ones(149)]}, "y: label of row 0 is missing"),
+        ({"y": ["a", None] * 75}, "y: label of row 1 is missing"),
+        ({"y": ["a", "b", float("nan")] * 50}, "y: label of row 2 is missing"),
+        ({"methods": ["XYZ"]}, "methods XYZ: no such method here"),
+        ({"methods": "XYZ"}, "methods XYZ: no such method here"),
+        ({"folds": 51}, "folds 51, but class '0' has only 50 samples"),
+        ({"time_limit": float("nan")}, "time_limit must be a number of seconds above 0, got nan"),
+        ({"time_limit": "1"}, "time_limit must be a number of seconds above 0, got '1'"),
         ({"image_shape": (3, 3)}, "image_shape=(3, 3), but samples have 4 values"),
     ],
 )
