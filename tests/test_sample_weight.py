@@ -277,14 +277,36 @@ def test_balanced_classes():
         (np.zeros(24), "non-zero|above 0"),
         (np.ones(23), "sample_weight"),
         (np.full(24, np.nan), "sample_weight"),
-        (np.repeat([1.0, 0.0], [1, 23]), "two classes"),
+        (np.repeat([1.0, 0.0], [1, 23]), r"two classes, got one class: 3$"),
+        (["a"] * 24, "sample_weight: could not convert string to float: 'a'"),
+        (np.geomspace(1e-150, 1e150, 24), r"sample_weight: weights must be 0 or between 1e-50 and 1e\+50, got 1e-150"),
+        (np.full(24, 5e-324), "sample_weight: weights must be 0 or between"),
     ],
-    ids=["negative", "zero", "too short", "nan", "one class left"],
+    ids=["negative", "zero", "too short", "nan", "one class left", "text", "wide", "subnormal"],
 )
 def test_bad_weights_are_refused(weights, match):
     X, y, _, _ = a_problem(12)
     with pytest.raises(ValueError, match=match):
         ancr.ANCRClassifier().fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "match"),
+    [
+        ({0: -1}, "class_weight: the weight of class 0 must be finite and ≥ 0, got -1$"),
+        ({np.int64(1): np.nan}, "class_weight: the weight of class 1 must be finite and ≥ 0, got nan$"),
+        ({2: np.inf}, "class_weight: the weight of class 2 must be finite and ≥ 0, got inf$"),
+        ({0: "a"}, "class_weight: the weight of class 0 must be finite and ≥ 0, got 'a'$"),
+        ({0: 1e-80}, "class_weight: weights must be 0 or between"),
+        (dict.fromkeys(range(4), 0), "class_weight must be above 0 for samples of at least two classes, all are 0$"),
+        ({0: 0, 1: 0, 2: 0}, "y must hold at least two classes, got one class: 3$"),
+    ],
+)
+@pytest.mark.parametrize("Classifier", [ancr.CRCClassifier, ancr.ANCRClassifierCV])
+def test_bad_class_weights_are_refused(Classifier, class_weight, match):
+    X, y = np.random.default_rng(0).normal(size=(24, 3)), np.arange(24) % 4
+    with pytest.raises(ValueError, match=match):
+        Classifier(class_weight=class_weight).fit(X, y)
 
 
 def test_what_weights_cannot_do_is_said():

@@ -29,17 +29,21 @@ from ancr.backends.arrays import (
 )
 from ancr.classifiers.explanation import explain_block
 from ancr.columns import warn_of_dominant_column
+from ancr.messages import naming, plain
 from ancr.problem import Problem
 from ancr.rules import RULES, Rule, class_residuals, named_rule
 from ancr.sets import asks_for_unit_sum
 from ancr.solvers import PARAMETER_CONSTRAINTS, make_solver
 from ancr.spaces import Space
 
+# Weights beyond this, or below its inverse, are refused: as a factor of λ they would leave the range of numbers.
+LARGEST_WEIGHT = 1e50
+
 
 def check_two_classes(classes):
     """Raise if there is only one class."""
     if classes.shape[0] < 2:
-        raise ValueError(f"y must hold at least two classes, got one class: {classes[0]!r}")
+        raise ValueError(f"y must hold at least two classes, got one class: {plain(classes[0])}")
 
 
 def weights_of_samples(sample_weight, class_weight, y, n_samples):
@@ -57,16 +61,36 @@ def weights_of_samples(sample_weight, class_weight, y, n_samples):
     if sample_weight is None and class_weight is None:
         return None
     given = None if sample_weight is None else to_numpy(sample_weight)
-    weights = _check_sample_weight(given, np.empty((n_samples, 1)), dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight must be above 0 for at least one sample of each of two classes, all are 0")
+    with naming("sample_weight"):
+        weights = _check_sample_weight(given, np.empty((n_samples, 1)), dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
-        labels, used = column_or_1d(to_numpy(y)), weights > 0.0
-        classes = np.unique(labels[used])
-        factors = compute_class_weight(class_weight, classes=classes, y=labels[used])
-        weights = weights.copy()
-        weights[used] *= factors[np.searchsorted(classes, labels[used])]
+        weights = weights * _factors_of_classes(class_weight, column_or_1d(to_numpy(y)), weights > 0.0)
+    _check_range(weights, "class_weight" if sample_weight is None else "sample_weight")
     return None if (weights == 1.0).all() else weights
+
+
+def _factors_of_classes(class_weight, labels, used):
+    """What a class weight multiplies the weight of each sample by."""
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not isinstance(weight, Real) or not 0.0 <= weight < np.inf:
+                text = f"the weight of class {plain(label)} must be finite and ≥ 0, got {plain(weight)}"
+                raise ValueError(f"class_weight: {text}")
+    factors, classes = np.zeros(len(labels)), np.unique(labels[used])
+    each = compute_class_weight(class_weight, classes=classes, y=labels[used])
+    factors[used] = each[np.searchsorted(classes, labels[used])]
+    return factors
+
+
+def _check_range(weights, name):
+    """Raise if all weights are zero, or if λ/w of one could leave the range of double precision."""
+    used = weights[weights > 0.0]
+    if not len(used):
+        raise ValueError(f"{name} must be above 0 for samples of at least two classes, all are 0")
+    low, high = used.min(), used.max()
+    if low < 1.0 / LARGEST_WEIGHT or high > LARGEST_WEIGHT:
+        limits = f"0 or between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+        raise ValueError(f"{name}: weights must be {limits}, got {low:g} to {high:g}")
 
 
 def _of_some_weight(space, X, weights):
