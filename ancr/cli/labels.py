@@ -136,7 +136,9 @@ def _thumbnails(paths: Any) -> Callable[[int], str | None] | None:
 @click.option(
     "--strategy", default="auto", show_default=True, type=click.Choice(["auto", "margin", "far", "random"]), help="How."
 )
-@click.option("--seed", default=0, show_default=True, help="Orders samples that are equally good.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Orders samples that are equally good."
+)
 @click.option("-o", "--output", type=FILE, help="A file for the names. Default: the terminal.")
 def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output: Path | None) -> None:
     """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.

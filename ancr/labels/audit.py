@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class LabelAudit:
         ndarray of bool of shape (n_samples,)
             A label that is also the suggested one is never called wrong.
         """
-        if not 0.0 < precision <= 1.0:
+        if not isinstance(precision, Real) or not 0.0 < precision <= 1.0:
             raise ValueError(f"precision must be above 0 and at most 1, got {precision!r}")
         return (self.precisions >= precision) & (self.suggested != self.labels) & np.isfinite(self.score)
 

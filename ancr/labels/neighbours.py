@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,8 @@ def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair
 
 def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
     """Pairs of a training sample (first) and a row of X (second) that are nearly the same, the nearest first."""
+    if not isinstance(near, Real) or not near >= 0.0:
+        raise ValueError(f"near must be a number of at least 0, got {near!r}")
     dictionary: BaseDictionary = classifier.dictionary_
     samples = check_samples(X, "X", dictionary.dtype)
     if samples.shape[1] != classifier.n_features_in_:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import check_samples
+from ancr.messages import naming
 
 # Batches of the least sure samples that are thinned to one.
 _BATCHES = 6
@@ -80,25 +81,45 @@ def next_to_label(
     check_is_fitted(estimator)
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number above 0, got {n!r}")
-    samples = check_samples(pool, "pool", estimator.dictionary_.dtype)
-    if not callable(strategy) and strategy not in STRATEGIES:
+    samples = _checked_pool(estimator, pool)
+    if not callable(strategy) and not (isinstance(strategy, str) and strategy in STRATEGIES):
         raise ValueError(f"strategy must be one of {sorted(STRATEGIES)} or a callable, got {strategy!r}")
     known = _rows(labelled, len(samples))
     open_rows = np.setdiff1d(np.arange(len(samples)), known)
-    mixed = np.random.default_rng(random_state).permutation(open_rows)  # equal samples come in this order
+    mixed = _generator(random_state).permutation(open_rows)  # equal samples come in this order
     if not len(mixed):
         return mixed
     function = STRATEGIES[strategy] if isinstance(strategy, str) else _by_callable(strategy)
-    return mixed[function(estimator, samples[mixed], min(int(n), len(mixed)), samples[known])]
+    with warnings.catch_warnings():
+        # The names of columns have been checked; parts of the pool have none.
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return mixed[function(estimator, samples[mixed], min(int(n), len(mixed)), samples[known])]
+
+
+def _checked_pool(estimator: Any, pool: Any) -> Any:
+    """The pool as an array, with the columns that the estimator was fitted on, as `predict` checks them."""
+    with naming("pool"):
+        samples = check_samples(pool, "pool", estimator.dictionary_.dtype)
+        validate_data(estimator, pool, reset=False, skip_check_array=True)
+    return samples
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(f"random_state must be a whole number of at least 0, got {random_state!r}") from None
 
 
 def _rows(labelled: Any, n_pool: int) -> np.ndarray:
     if labelled is None:
         return np.empty(0, int)
-    rows = np.asarray(labelled)
-    rows = np.flatnonzero(rows) if rows.dtype == bool and len(rows) == n_pool else rows
-    if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_pool):
-        raise ValueError(f"labelled must hold rows of the pool, 0 to {n_pool - 1}")
+    with naming("labelled"):
+        rows = np.asarray(labelled)
+    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n_pool,) else rows
+    numbers = not rows.size or (rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n_pool)
+    if rows.ndim != 1 or not numbers:
+        raise ValueError(f"labelled must hold rows of the pool, 0 to {n_pool - 1}, or one bool for each")
     return rows.astype(int)
 
 
@@ -143,6 +164,8 @@ def _unsure_and_spread(estimator: Any, samples: np.ndarray, n: int, labelled: np
 def _farthest(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
     """One by one, the sample farthest from all labelled and chosen ones."""
     dictionary, space = estimator.dictionary_, estimator.space_
+    if space.is_pairwise:
+        raise ValueError("strategy='far' needs distances within the pool, which kernel='precomputed' does not have")
     # A dictionary of the candidates knows the inner products between them, in every space.
     own = space.dictionary(samples)
     rows = space.rows(samples)
@@ -166,9 +189,13 @@ def _at_random(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray
 
 def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
     def choose(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
-        values = np.asarray(strategy(estimator, samples), float)
+        returned = strategy(estimator, samples)
+        with naming("strategy"):
+            values = np.asarray(returned, float)
         if values.shape != (len(samples),):
             raise ValueError(f"strategy must return one number per sample, {len(samples)}, got shape {values.shape}")
+        if np.isnan(values).any():
+            raise ValueError("strategy must return one number per sample, got NaN")
         return _smallest(-values, n)
 
     return choose

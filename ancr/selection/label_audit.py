@@ -14,6 +14,7 @@ from ancr.classifiers.base import BaseRepresentationClassifier, RepresentationCl
 from ancr.dictionary import check_samples
 from ancr.labels.audit import LabelAudit, audit_fitted, make_audit
 from ancr.labels.held_out import judge_in_folds
+from ancr.messages import naming
 from ancr.selection.cross_validation import ANCRClassifierCV, RepresentationClassifierCV
 
 
@@ -34,8 +35,8 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
         score of held-out samples: it is bounded, so that wrong labels, on which good settings are sure and contradict,
         do not decide, as they do with a log loss.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group (a session, a patient) do not judge each other: they are held out together, in five folds,
-        each with a fit of its own, and judged once.
+        Samples of one group (a session, a patient) do not judge each other: they are held out together, in five folds
+        or as many as there are groups, each with a fit of its own, and judged once.
 
     Returns
     -------
@@ -65,13 +66,26 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
 
 
 def _audit_groups(estimator: Any, X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
-    check_consistent_length(X, groups)
-    if len(np.unique(groups)) < 2:
-        raise ValueError("groups must hold at least two groups, got one")
+    with naming("groups"):
+        check_consistent_length(X, groups)
+    classes, given = np.unique(y, return_inverse=True)
+    folds = _folds_of_groups(given, groups)
     searches = isinstance(estimator, RepresentationClassifierCV)
     fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
     chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
-    classes, given = np.unique(y, return_inverse=True)
-    folds = StratifiedGroupKFold(min(5, len(np.unique(groups))), shuffle=True, random_state=0)
-    judgement = judge_in_folds(chosen, X, given, list(folds.split(X, given, groups)), fitted.space_.part)
+    judgement = judge_in_folds(chosen, X, given, folds, fitted.space_.part)
     return make_audit(judgement, given, classes, fitted)
+
+
+def _folds_of_groups(given: np.ndarray, groups: np.ndarray) -> list[Any]:
+    """Five folds, or as many as there are groups; raises if they leave no label to judge."""
+    number = len(np.unique(groups))
+    if number < 2:
+        raise ValueError("groups must hold at least two groups, got one")
+    splitter = StratifiedGroupKFold(min(5, number), shuffle=True, random_state=0)
+    folds = list(splitter.split(given, given, groups))
+    if not any(np.isin(given[test], given[train]).any() for train, test in folds):
+        raise ValueError("groups: every class lies in one group, so that no label can be judged by another group")
+    if any(len(np.unique(given[train])) < 2 for train, _ in folds):
+        raise ValueError("groups: without one of the folds a single class is left; more groups are needed")
+    return folds

@@ -459,6 +459,7 @@ OPTIONS = [
     Bad("reproduce without data", "reproduce ar --data-home nowhere -o out", "ar/AR_DAT.mat not found"),
     Bad("fetch an unknown set", "fetch mnist", "'mnist' is not one of the data sets"),
     Bad("fetch nothing", "fetch", "Missing argument 'NAME'", exit_code=2),
+    Bad("next with a negative seed", "next model.npz new.csv --seed -1", "--seed", exit_code=2),
     Bad("data home is a file", "datasets --data-home good.csv", "is a file", exit_code=2),
 ]  # fmt: skip
 

@@ -182,11 +182,40 @@ def test_a_class_of_one_sample_is_not_judged(digits):
         ({"estimator": ancr.ANCRClassifier(solver="admm")}, "estimator: samples cannot be left out"),
         ({"estimator": ancr.CROCClassifier()}, "learns"),
         ({"estimator": RELAXED, "groups": np.zeros(60)}, "groups must hold at least two"),
+        ({"estimator": RELAXED, "groups": [0, 1]}, "groups: "),
     ],
 )
 def test_bad_arguments_are_named(digits, arguments, match):
     with pytest.raises(ValueError, match=match):
         ancr.audit_labels(digits[0][:60], digits[1][:60], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda audit: audit.is_error("x"), "precision must be above 0 and at most 1, got 'x'"),
+        (lambda audit: audit.is_error(None), "precision must be above 0 and at most 1, got None"),
+        (lambda audit: audit.leaks(np.ones((2, 64)), near="a"), "near must be a number of at least 0, got 'a'"),
+        (lambda audit: audit.leaks(np.ones((2, 64)), near=-1), "near must be a number of at least 0, got -1"),
+    ],
+)
+def test_bad_arguments_of_an_audit_are_named(digits, call, match):
+    audit = ancr.audit_labels(digits[0][:60], digits[1][:60], estimator=RELAXED)
+    with pytest.raises(ValueError, match=match):
+        call(audit)
+
+
+@pytest.mark.parametrize("number", [10, 4])
+def test_groups_of_whole_classes_are_named(digits, number):
+    X, y = digits[0][:100], digits[1][:100]
+    with pytest.raises(ValueError, match="groups: every class lies in one group"):
+        ancr.audit_labels(X, y, groups=y % number)
+
+
+def test_a_fold_that_holds_all_other_classes_is_named(digits):
+    X, y = digits[0][:60], (digits[1][:60] > 0).astype(int)
+    with pytest.raises(ValueError, match="groups: without one of the folds a single class is left"):
+        ancr.audit_labels(X, y, estimator=RELAXED, groups=np.arange(60) < 50 + 10 * y)
 
 
 def test_suspicion_is_the_log_odds():

@@ -1,5 +1,7 @@
 """Which samples to label next: unsure ones, far from each other and from the labelled."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -70,12 +72,50 @@ def test_a_callable_ties_and_a_small_pool(digits):
         ({"n": 0}, "n must be a whole number"),
         ({"n": 2, "strategy": "best"}, "strategy must be one of"),
         ({"n": 2, "labelled": [900]}, "labelled must hold rows of the pool"),
+        ({"n": 2, "labelled": [[0, 1]]}, "labelled must hold rows of the pool"),
+        ({"n": 2, "labelled": 5}, "labelled must hold rows of the pool"),
+        ({"n": 2, "labelled": [True, False]}, "labelled must hold rows of the pool, 0 to 599, or one bool for each"),
+        ({"n": 2, "labelled": [[0], [1, 2]]}, "labelled: "),
+        ({"n": 2, "strategy": ["auto"]}, "strategy must be one of"),
         ({"n": 2, "strategy": lambda estimator, samples: np.ones(1)}, "strategy must return one number per sample"),
+        ({"n": 2, "strategy": lambda estimator, samples: np.full(600, np.nan)}, "strategy must return .* got NaN"),
+        ({"n": 2, "strategy": lambda estimator, samples: ["a"] * 600}, "strategy: could not convert string"),
+        ({"n": 2, "random_state": -1}, "random_state must be a whole number of at least 0, got -1"),
+        ({"n": 2, "random_state": "a"}, "random_state must be a whole number of at least 0, got 'a'"),
     ],
 )
 def test_bad_arguments_are_named(digits, arguments, match):
     with pytest.raises(ValueError, match=match):
         next_to_label(*digits, **arguments)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "margin", "far", "random", lambda estimator, samples: np.ones(1)])
+def test_the_pool_has_the_columns_of_the_training_samples(digits, strategy):
+    clf, pool = digits
+    for wrong in (pool[:, :3], pool[0]):
+        with pytest.raises(ValueError, match=r"^pool: [^\n]*(has 3 features|Expected 2D array)[^\n]*$"):
+            next_to_label(clf, wrong, 2, strategy=strategy)
+
+
+def test_the_pool_has_the_names_of_the_columns():
+    pd = pytest.importorskip("pandas")
+    X, y = load_digits(return_X_y=True)
+    frame = pd.DataFrame(X[:100], columns=[f"pixel {i}" for i in range(64)])
+    clf = ANCRClassifier(alpha=0.1).fit(frame[:40], y[:40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = next_to_label(clf, frame[40:], 5)
+    np.testing.assert_array_equal(rows, next_to_label(ANCRClassifier(alpha=0.1).fit(X[:40], y[:40]), X[40:100], 5))
+    with pytest.raises(ValueError, match=r"^pool: [^\n]*feature names[^\n]*$"):
+        next_to_label(clf, frame[frame.columns[::-1]], 5)
+
+
+def test_inner_products_have_no_distances_within_the_pool(digits):
+    X, y = load_digits(return_X_y=True)
+    clf = ANCRClassifier(alpha=0.1, kernel="precomputed").fit(X[:40] @ X[:40].T, y[:40])
+    with pytest.raises(ValueError, match="strategy='far' needs distances within the pool"):
+        next_to_label(clf, X[40:60] @ X[:40].T, 5, strategy="far")
+    assert len(next_to_label(clf, X[40:60] @ X[:40].T, 5)) == 5
 
 
 def test_an_estimator_that_is_not_ours_is_refused(digits):
