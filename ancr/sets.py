@@ -109,11 +109,6 @@ class Set(AxisObject, ABC):
         """Whether codes can lie on a boundary of the set; if not, they are an affine function of the query."""
         return self.nonnegative or not self.plain
 
-    @property
-    def is_bounded(self):
-        """Whether the set is bounded."""
-        return self.nonnegative and self.sums_to_one
-
     @abstractmethod
     def project(self, points):
         """The nearest point of the set, for each row."""

@@ -7,6 +7,7 @@ reference fails is known to be undecided.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,11 +33,14 @@ class Reference:
         Bound on ``value`` minus the minimum.
     condition : float
         Condition number of the problem at its optimum, see `condition_number`.
+    rank_is_numerical : bool
+        Whether singular values of all atoms lie below the rounding of the largest, and are not zero.
     """
 
     value: REAL
     gap: REAL
     condition: float
+    rank_is_numerical: bool = False
 
 
 class LeastSquares:
@@ -108,7 +112,18 @@ class LeastSquares:
             return self._solve_signed(target, start)
         code, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
         gap = lower_bound_gap(self.columns, target, code, self.absolute, self.set, self.weights.ridge)
-        return Reference(self.objective(target, code), gap, self._condition(target, code, support))
+        condition = self._condition(target, code, support)
+        return Reference(self.objective(target, code), gap, condition, self.rank_is_numerical)
+
+    @cached_property
+    def rank_is_numerical(self):
+        """Whether, where the code of least norm uses all atoms, rounding decides how many directions these have."""
+        if self.set.has_inequalities or self.absolute or not np.max(self.lengths) > 0:
+            return False
+        invariant = self.set.sums_to_one and not self.weights.blocks
+        columns = self.columns - self.columns.mean(axis=1, keepdims=True) if invariant else self.columns
+        values = np.linalg.svd((columns / np.max(self.lengths)).astype(float), compute_uv=False)
+        return bool(np.any((values > 0) & (values <= 8 * DOUBLE * values[0])))
 
     def _solve_signed(self, target, start):
         """‖c‖₁ on the free set: c = c⁺ − c⁻ with both non-negative."""
@@ -143,7 +158,7 @@ class LeastSquares:
         return bool(np.any((np.abs(code) < self.tiny) & (share > 1e-6 * np.max(share))))
 
     def _condition(self, target, code, support):
-        if self._underflows(code):
+        if self._underflows(code) or self.rank_is_numerical:
             return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
@@ -151,7 +166,7 @@ class LeastSquares:
         support = np.arange(len(code)) if linear else support
         if self._has_no_interior(target, code):
             return np.inf
-        reach = np.max(self.lengths, initial=0) if self.set.is_bounded else 0
+        reach = np.max(self.lengths, initial=0) if self.set.nonnegative and self.set.sums_to_one else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0
         plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
