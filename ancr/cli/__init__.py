@@ -9,6 +9,7 @@ from ancr.cli.data import datasets, extract, fetch
 from ancr.cli.experiments import compare, reproduce
 from ancr.cli.models import predict, train
 from ancr.cli.options import spell_out_what_the_terminal_lacks
+from ancr.cli.studio import studio
 
 
 class _Commands(click.Group):
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for command in (reproduce, compare, train, predict, datasets, extract, fetch):
+for command in (reproduce, compare, train, predict, studio, datasets, extract, fetch):
     main.add_command(command)

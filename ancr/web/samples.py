@@ -63,6 +63,9 @@ class LabelledRows:
         self._members, self._labels, self._place, self._rows = [], [], {}, {}
         self._arrays = None
 
+    def __len__(self):
+        return len(self._members)
+
     def update(self, index, label):
         """Give a sample a label, or take it away if it is None."""
         self._arrays = None
@@ -83,6 +86,11 @@ class LabelledRows:
             labels = np.array([label or "" for label in self._labels], dtype=str)
             self._arrays = members, labels, unused
         return self._arrays
+
+    @property
+    def n_classes(self):
+        """How many classes have a sample."""
+        return len(set(self._labels) - {None})
 
     def place(self, index):
         """Where a sample is among the members; None if it is not."""
