@@ -17,13 +17,15 @@ from scipy.linalg import eigvalsh, qr, svdvals
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, row_sums, to_numpy
+from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, to_numpy
 from ancr.backends.psd import psd_solver
 from ancr.dictionary import BaseDictionary, about_mean
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
 _EPS = float(np.finfo(float).eps)
+# A curvature that proves nothing.
+_NONE = float(np.finfo(float).tiny)
 # The most atoms for which H is factored to improve on a first bound.
 _MOST_ATOMS = 10_000
 
@@ -87,6 +89,8 @@ class Certificate:
         problem = self.problem
         if not self.ridge_is_lost:
             return problem.quadratic.ridge
+        if problem.quadratic.surcharges is not None:  # they may lift a direction that XᵀX has not, by any small amount
+            return _NONE
         values, rounding = self._eigenvalues
         positive = values[values > rounding]
         return float(positive.min()) if len(positive) else np.inf  # no two codes differ
@@ -106,7 +110,7 @@ class Certificate:
             # There is no centre here, so differences are as accurate as the atoms, not as themselves.
             return values, 16.0 * _EPS**2 * stacked.size * float(np.sum(stacked**2))
         if quadratic.blocks:
-            matrix = to_numpy(replace(quadratic, ridge=0.0).matrix(dictionary))
+            matrix = to_numpy(quadratic.matrix(dictionary, prices=False))
             values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
         else:
             values, rounding = dictionary.eigenvalues(on_plane)
@@ -121,6 +125,8 @@ class Certificate:
         """
         if not (self.ridge_is_lost and self.problem.quadratic.ridge):
             return 0.0
+        if self.problem.quadratic.surcharges is not None:
+            return 1.0
         values, rounding = self._eigenvalues
         lost = (values > rounding).sum() < self._most_directions
         return min(1.0, rounding / self.problem.quadratic.ridge) if lost else 0.0
@@ -318,7 +324,8 @@ class Look:
     def slack(self) -> Array:
         """What rounding can do to each pull."""
         slack = self.rounding[:, None] * self.certificate.atom_lengths
-        return slack + 2.0 * _EPS * self.quadratic.ridge * abs(dense(self.codes)) if self.quadratic.ridge else slack
+        prices = self.quadratic.prices_like(slack)
+        return slack + 2.0 * _EPS * prices * abs(dense(self.codes)) if self.quadratic.ridge else slack
 
     @cached_property
     def raised_pull(self) -> Array:
@@ -372,9 +379,10 @@ def _l1_bound(look: Look) -> Array:
     """
     quadratic, xp = look.quadratic, look.dictionary.xp
     signed = not look.problem.constraint.nonnegative
-    hardest = xp.max((xp.abs(look.pull) if signed else look.pull) + look.slack, axis=1)
+    pulls = (xp.abs(look.pull) if signed else look.pull) + look.slack
+    hardest = xp.max(pulls if quadratic.multiples is None else pulls / quadratic.multiples, axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     squares = quadratic.squares(look.dictionary, look.queries, look.codes)
-    price = quadratic.absolute * row_sums(abs(look.codes))
+    price = quadratic.absolute_price(look.codes)
     inner = row_dots(look.codes, look.pull) - look.code_slack
     return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * inner

@@ -10,7 +10,7 @@ products alone. `ancr.spaces` makes either.
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,12 +50,18 @@ class BaseDictionary(ABC):
         Sorted labels, in the array library of the labels given.
     bounds : ndarray of shape (n_classes + 1,)
         Class ``k`` owns the atoms ``bounds[k]:bounds[k + 1]``.
+    weights : ndarray of shape (n_atoms,) or None
+        Weights > 0 of the atoms, in double precision: one of weight w pays λ/w. None where all are one.
+    n_given : int or None
+        Number of samples given, where those of weight zero are no atoms; None where all are.
     """
 
     atoms: np.ndarray
     order: np.ndarray
     classes: np.ndarray
     bounds: np.ndarray
+    weights: np.ndarray | None = field(default=None, kw_only=True)
+    n_given: int | None = field(default=None, kw_only=True)
 
     @property
     def units(self):
@@ -104,6 +110,10 @@ class BaseDictionary(ABC):
     @abstractmethod
     def in_single(self):
         """The same dictionary in single precision; the dictionary itself if it already is."""
+
+    @abstractmethod
+    def rescaled(self, factors):
+        """The same classes with each atom multiplied by a factor of its own; for NumPy arrays."""
 
     @property
     @abstractmethod
@@ -168,7 +178,7 @@ class BaseDictionary(ABC):
 
     # --- growth
 
-    def extend(self, samples, labels, *, normalize=True, classes=None, name="X"):
+    def extend(self, samples, labels, *, normalize=True, classes=None, weights=None, name="X"):
         """The dictionary of these atoms and more samples, as `build` would make it from all samples together.
 
         Matrices that this dictionary holds are carried over: when the larger one needs them, it computes only the
@@ -176,7 +186,7 @@ class BaseDictionary(ABC):
 
         Parameters
         ----------
-        samples, labels, normalize, classes, name
+        samples, labels, normalize, classes, weights, name
             As for `build`; samples take the dtype of these atoms, and labels may contain new classes.
 
         Returns
@@ -184,7 +194,8 @@ class BaseDictionary(ABC):
         BaseDictionary
             Of the kind of this one.
         """
-        more = Dictionary.build(samples, labels, normalize=normalize, classes=classes, dtype=self.dtype, name=name)
+        options = {"normalize": normalize, "classes": classes, "weights": weights, "name": name}
+        more = Dictionary.build(samples, labels, dtype=self.dtype, **options)
         if kind_of_labels(self.classes) != kind_of_labels(more.classes):
             raise ValueError(f"labels must be of the kind seen before, {self.classes.dtype}, got {more.classes.dtype}")
         classes = np.union1d(self.classes, more.classes)
@@ -193,8 +204,15 @@ class BaseDictionary(ABC):
         old, new = np.split(np.argsort(rank), [self.n_atoms])
         atoms = np.empty((len(rank), self.n_features), self.dtype)
         atoms[old], atoms[new] = self.atoms, more.atoms
-        order = np.concatenate([self.order, more.order + self.n_atoms])[rank]
-        extended = replace(self, atoms=atoms, order=order, classes=classes, bounds=_bounds(codes[rank], len(classes)))
+        order = np.concatenate([self.order, more.order + self.n_samples])[rank]
+        bounds, n_samples = _bounds(codes[rank], len(classes)), self.n_samples + more.n_samples
+        kept = {
+            "weights": None if self.weights is more.weights is None else np.concatenate([*map(_weights, (self, more))]),
+            "n_given": None if n_samples == len(rank) else n_samples,
+        }
+        if kept["weights"] is not None:
+            kept["weights"] = kept["weights"][rank]
+        extended = replace(self, atoms=atoms, order=order, classes=classes, bounds=bounds, **kept)
         if growth := self._grow(old, new):
             vars(extended)["_growth"] = growth
         return extended
@@ -225,6 +243,11 @@ class BaseDictionary(ABC):
     def n_atoms(self):
         """Number of training samples, the paper's n."""
         return self.atoms.shape[0]
+
+    @property
+    def n_samples(self):
+        """Number of samples given: the atoms, and those of weight zero."""
+        return self.n_atoms if self.n_given is None else self.n_given
 
     @property
     def n_features(self):
@@ -339,11 +362,28 @@ class BaseDictionary(ABC):
 
     def in_given_order(self, codes):
         """Codes over the sorted atoms, dense or CSR, with their columns in the user's order."""
+        if self.n_given is not None:
+            return self._among_given(codes)
         if np.array_equal(self.order, np.arange(self.n_atoms)):
             return codes
         if is_foreign(codes):
             return self.xp.take(codes, like(self.position, codes), axis=1)
         return codes[:, self.position]
+
+    def _among_given(self, codes):
+        """Codes with a column for each sample given; those of weight zero are not used."""
+        if sparse.issparse(codes):
+            rows = sparse.csr_array(codes)
+            wide = sparse.csr_array((rows.data, self.order[rows.indices], rows.indptr), (rows.shape[0], self.n_given))
+            wide.sort_indices()
+            return wide
+        if is_foreign(codes):
+            picked = np.zeros((self.n_atoms, self.n_given))
+            picked[np.arange(self.n_atoms), self.order] = 1.0
+            return codes @ self.xp.astype(like(picked, codes), codes.dtype)
+        wide = np.zeros((codes.shape[0], self.n_given), codes.dtype)
+        wide[:, self.order] = codes
+        return wide
 
     @cached_property
     def position(self):
@@ -374,7 +414,7 @@ class Dictionary(BaseDictionary):
     units: float = 1.0
 
     @classmethod
-    def build(cls, samples, labels=None, *, normalize=True, classes=None, dtype=_FLOATS, name="X"):
+    def build(cls, samples, labels=None, *, normalize=True, classes=None, weights=None, dtype=_FLOATS, name="X"):
         """Validate samples and sort them by class.
 
         Parameters
@@ -387,6 +427,8 @@ class Dictionary(BaseDictionary):
             Scale rows to unit ℓ2 norm (Algorithm 2, step 1). All-zero rows stay zero.
         classes : array-like or None
             Classes that get a block even if it is empty; they must include every label in ``labels``.
+        weights : ndarray of shape (n_samples,) or None
+            Weights ≥ 0; a sample of weight zero is left out.
         dtype : dtype or sequence of dtypes
             A single dtype is the dtype of the atoms.
         name : str, default="X"
@@ -400,14 +442,21 @@ class Dictionary(BaseDictionary):
         given = np.zeros(samples.shape[0], int) if labels is None else labels
         labels = column_or_1d(to_numpy(given))
         check_consistent_length(labels, range(samples.shape[0]))
+        kept = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
+        labels = labels[kept]
         found, codes = np.unique(labels, return_inverse=True)
         if classes is not None:
             found, codes = _among(np.unique(to_numpy(classes)), found, codes)
-        order = np.argsort(codes, kind="stable")
+        rank = np.argsort(codes, kind="stable")
+        order = kept[rank]
         atoms = namespace(samples).take(samples, like(order, samples), axis=0)
         if normalize:
             atoms = unit_rows(atoms, copy=False)
-        return cls(atoms, order, like(found, given), _bounds(codes[order], len(found)))
+        bounds, given_weights = _bounds(codes[rank], len(found)), None if weights is None else weights[order]
+        even = given_weights is None or bool((given_weights == 1.0).all())
+        n_given = None if len(order) == samples.shape[0] else samples.shape[0]
+        found, given_weights = like(found, given), None if even else given_weights
+        return cls(atoms, order, found, bounds, weights=given_weights, n_given=n_given)
 
     @property
     def has_coordinates(self):
@@ -437,6 +486,10 @@ class Dictionary(BaseDictionary):
     def with_atoms(self, atoms):
         """The same classes with other coordinates, and the origin that these have."""
         return replace(self, atoms=atoms, origin=None, units=1.0)
+
+    def rescaled(self, factors):
+        """The same classes with each atom multiplied by a factor of its own."""
+        return self.with_atoms((self.atoms * factors[:, None]).astype(self.dtype, copy=False))
 
     @cached_property
     def largest_entry(self):
@@ -621,6 +674,10 @@ def _among(classes, found, codes):
     if kind_of_labels(classes) != kind_of_labels(found) or not np.isin(found, classes).all():
         raise ValueError(f"classes must list every label of y, got classes={classes} for labels {found}")
     return classes, np.searchsorted(classes, found)[codes]
+
+
+def _weights(dictionary):
+    return np.ones(dictionary.n_atoms) if dictionary.weights is None else dictionary.weights
 
 
 def _bounds(sorted_codes, n_classes):

@@ -52,6 +52,10 @@ class GramDictionary(BaseDictionary):
         """None, in an array that says so by its shape."""
         return np.empty((0, 0), self.dtype)
 
+    def rescaled(self, factors: np.ndarray) -> RescaledDictionary:
+        """The same classes with each atom multiplied by a factor of its own."""
+        return RescaledDictionary.of(self, factors)
+
     @property
     def dimension(self) -> int:
         """As many as there are atoms."""
@@ -195,7 +199,8 @@ class KernelDictionary(GramDictionary):
     @classmethod
     def of(cls, samples: BaseDictionary, kernel: Kernel) -> KernelDictionary:
         """The atoms of another dictionary, with a kernel in place of their coordinates."""
-        return cls(samples.atoms, samples.order, samples.classes, samples.bounds, kernel)
+        kept = {"weights": samples.weights, "n_given": samples.n_given}
+        return cls(samples.atoms, samples.order, samples.classes, samples.bounds, kernel, **kept)
 
     @cached_property
     def in_double(self) -> KernelDictionary:
@@ -296,7 +301,8 @@ class WhitenedDictionary(GramDictionary):
     @classmethod
     def of(cls, given: GramDictionary, shift: float) -> WhitenedDictionary:
         """Whiten the atoms of a dictionary."""
-        return cls(given.atoms, given.order, given.classes, given.bounds, given, shift)
+        kept = {"weights": given.weights, "n_given": given.n_given}
+        return cls(given.atoms, given.order, given.classes, given.bounds, given, shift, **kept)
 
     @property
     def is_convex(self) -> bool:
@@ -344,6 +350,55 @@ class WhitenedDictionary(GramDictionary):
     def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
         inside = row_dots(self.given.cross(queries), self.cross(queries))
         return np.maximum(self.given.squared_norms(queries) - inside, 0.0) / self.shift
+
+
+@dataclass(frozen=True)
+class RescaledDictionary(GramDictionary):
+    """The atoms of another dictionary, each multiplied by a factor of its own; queries stay what they are.
+
+    Attributes
+    ----------
+    given : GramDictionary
+        The atoms before.
+    factors : ndarray of shape (n_atoms,)
+        Their factors, in double precision.
+    """
+
+    given: GramDictionary
+    factors: np.ndarray
+
+    @classmethod
+    def of(cls, given: GramDictionary, factors: np.ndarray) -> RescaledDictionary:
+        """Multiply the atoms of a dictionary."""
+        kept = {"weights": given.weights, "n_given": given.n_given}
+        return cls(given.atoms, given.order, given.classes, given.bounds, given, factors, **kept)
+
+    @property
+    def is_convex(self) -> bool:
+        """As the given dictionary."""
+        return self.given.is_convex
+
+    @cached_property
+    def in_double(self) -> RescaledDictionary:
+        """The same dictionary in double precision; the dictionary itself if it already is."""
+        return RescaledDictionary.of(self.given.in_double, self.factors) if self.is_single else self
+
+    @cached_property
+    def in_single(self) -> RescaledDictionary:
+        """The same dictionary in single precision; the dictionary itself if it already is."""
+        return self if self.is_single else RescaledDictionary.of(self.given.in_single, self.factors)
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """K times the factors of both atoms."""
+        factors = self.factors.astype(self.dtype)
+        return self.given.gram * factors * factors[:, None]
+
+    def _values(self, queries: np.ndarray) -> np.ndarray:
+        return self.given.cross(queries) * self.factors.astype(self.dtype)
+
+    def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
+        return self.given.squared_norms(queries)
 
 
 def _semidefinite(gram: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ancr.backends.arrays import Array
 from ancr.dictionary import BaseDictionary
-from ancr.quadratics import Quadratic, weights_of
+from ancr.quadratics import Quadratic, times_square, weights_of
 from ancr.sets import Set, named_set
 
 # Binary exponents of the data within which squares and their sums are safe from overflow and underflow.
@@ -49,17 +49,18 @@ class Problem:
     ) -> Problem:
         """Make a problem from the axes, given by name or as objects, and their parameters.
 
+        An atom to which the dictionary gives a weight w pays λ/w.
         A relaxation so large that no code leaves the set is the hard constraint itself.
         """
-        weights = weights_of(quadratic, float(alpha), float(beta), dictionary.n_classes)
-        if relaxation is not None and relaxation >= _HARD * max(weights.ridge, dictionary.largest_square):
+        weights = weights_of(quadratic, float(alpha), float(beta), dictionary.n_classes).priced(dictionary.weights)
+        if relaxation is not None and relaxation >= _HARD * max(weights.largest_price, dictionary.largest_square):
             relaxation = None
         return cls(dictionary, weights, named_set(constraint), relaxation)
 
     @property
     def has_l1_term(self) -> bool:
         """Whether a term ‖c‖₁ matters: if all entries are non-negative and sum to one, it is a constant."""
-        constant = self.constraint.nonnegative and self.constraint.sums_to_one
+        constant = self.constraint.nonnegative and self.constraint.sums_to_one and self.quadratic.multiples is None
         return bool(self.quadratic.absolute) and not constant
 
     @cached_property
@@ -125,12 +126,9 @@ class StandardForm:
         quadratic, factor = problem.quadratic, _factor(problem)
         if factor != 1.0:
             dictionary = dictionary.scaled(factor)
-            ridge, absolute = _times_square(quadratic.ridge, factor), _times_square(quadratic.absolute, factor)
-            # A subnormal ridge has lost its digits, and no atom notices it.
-            quadratic = replace(quadratic, ridge=ridge if ridge > 1e-290 else 0.0, absolute=absolute)
-            problem = replace(problem, quadratic=quadratic)
+            problem = replace(problem, quadratic=quadratic.times(factor))
             if problem.relaxation is not None:
-                problem = replace(problem, relaxation=_times_square(problem.relaxation, factor))
+                problem = replace(problem, relaxation=float(times_square(problem.relaxation, factor)))
         # On a cone a code shrinks with its query, and nothing is lost.
         least = (_LEAST_LENGTH * dictionary.longest) ** 2 if problem.constraint.sums_to_one else 0.0
         if not problem.has_origin and dictionary.has_coordinates:
@@ -165,16 +163,11 @@ class StandardForm:
         return dictionary.squared_distances_to_mean if apart else dictionary.squared_norms
 
 
-def _times_square(weight: float, factor: float) -> float:
-    """weight·factor², finite even where factor² is not."""
-    return min(weight * factor * factor, 1e280)
-
-
 def _factor(problem: Problem) -> float:
     """A power of two that brings atoms and ridge to safe numbers; one if they already are."""
     dictionary: Any = problem.dictionary
     if not dictionary.has_coordinates:
         return 1.0
-    largest = max(dictionary.largest_entry, sqrt(problem.quadratic.ridge))
+    largest = max(dictionary.largest_entry, sqrt(problem.quadratic.largest_price))
     exponent = max(frexp(largest)[1], -1000)
     return 1.0 if abs(exponent) <= _SAFE_EXPONENT[dictionary.is_single] or not largest else 2.0**-exponent

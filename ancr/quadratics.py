@@ -4,13 +4,18 @@ Every quadratic of the family is given by four numbers:
 
     H = gram·XᵀX + blocks·blockdiag(X_iᵀX_i) + ridge·I,      b = target·Xᵀy,
 
-and, for SRC, a fifth one, the weight of ‖c‖₁. A new quadratic is a function that returns them, passed wherever
+and, for SRC, a fifth one, the weight of ‖c‖₁. With weights of samples each atom has a price of its own in place of the
+ridge: see `Quadratic.priced`. A new quadratic is a function that returns them, passed wherever
 ``quadratic`` takes a name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ancr.backends.arrays import add_to_diagonal, dense, row_squares, row_sums
+import numpy as np
+from scipy.sparse import issparse
+
+from ancr.backends.arrays import add_to_diagonal, dense, like, namespace, row_squares, row_sums
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,11 @@ class Quadratic:
         Weights of XᵀX, of the class blocks X_iᵀX_i on its diagonal, and of Xᵀy.
     absolute : float
         Weight of ‖c‖₁, added to the quadratic.
+    surcharges : ndarray of shape (n_atoms,) or None
+        What each atom pays for c_j² on top of the ridge, in double precision; None for nothing. The ridge is the least
+        that any atom pays, so that it bounds the curvature of H from below with surcharges as well as without.
+    multiples : ndarray of shape (n_atoms,) or None
+        What each atom pays for |c_j| as a multiple ≥ 1 of ``absolute``; None for one.
     """
 
     ridge: float = 0.0
@@ -32,39 +42,109 @@ class Quadratic:
     blocks: float = 0.0
     target: float = 1.0
     absolute: float = 0.0
+    surcharges: Any = field(default=None, compare=False, repr=False)
+    multiples: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
         weights = (self.ridge, self.gram, self.blocks, self.absolute)
         if not all(0.0 <= weight < float("inf") for weight in weights) or not self.gram + self.blocks > 0.0:
             raise ValueError(f"a quadratic needs weights >= 0 and gram or blocks > 0 to be convex, got {self}")
 
-    def matrix(self, dictionary, shift=0.0):
-        """H + shift·I, a new (n_atoms, n_atoms) array."""
+    def priced(self, weights):
+        """The same quadratic where an atom of weight w pays ridge/w for c_j² and absolute/w for |c_j|.
+
+        Parameters
+        ----------
+                weights : ndarray of shape (n_atoms,) or None
+                    Weights > 0 of the atoms, in the order of the dictionary; None leaves all as they are.
+
+        Examples
+        --------
+                >>> import numpy as np
+        from scipy.sparse import issparse
+                >>> from ancr.quadratics import ridge
+                >>> priced = ridge(0.1).priced(np.array([1.0, 2.0]))
+                >>> priced.prices.tolist()
+                [0.1, 0.05]
+        """
+        if weights is None:
+            return self
+        prices, multiples = self.prices / weights, (1.0 if self.multiples is None else self.multiples) / weights
+        least, lowest = float(prices.min()), float(multiples.min())
+        return replace(
+            self,
+            ridge=least,
+            absolute=self.absolute * lowest,
+            surcharges=prices - least if np.ptp(prices) else None,
+            multiples=multiples / lowest if self.absolute and np.ptp(multiples) else None,
+        )
+
+    def without_multiples(self):
+        """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by their multiples: all |d_j| have one price."""
+        prices = self.prices / self.multiples**2
+        least = float(prices.min())
+        extra = prices - least
+        return replace(self, ridge=least, surcharges=extra if extra.any() else None, multiples=None)
+
+    @property
+    def prices(self):
+        """What atoms pay for c_j²: the ridge or, with surcharges, one number per atom."""
+        return self.ridge if self.surcharges is None else self.ridge + self.surcharges
+
+    @property
+    def largest_price(self):
+        """The most that an atom pays."""
+        return float(np.max(self.prices))
+
+    def prices_like(self, values):
+        """The prices in the library, on the device and in the precision of an array."""
+        return self.prices if self.surcharges is None else _in_kind_of(self.prices, values)
+
+    def of_atoms(self, atoms):
+        """The same for some of the atoms."""
+        return self if self.surcharges is None else replace(self, surcharges=self.surcharges[atoms])
+
+    def times(self, factor):
+        """The quadratic of samples in other units: prices times the square of the factor, finite even where it is not.
+
+        Examples
+        --------
+        >>> from ancr.quadratics import ridge
+        >>> ridge(0.5).times(2.0).ridge
+        2.0
+        """
+        extra = None if self.surcharges is None else times_square(self.surcharges, factor)
+        ridge, absolute = times_square(self.ridge, factor), times_square(self.absolute, factor)
+        ridge = ridge if ridge > 1e-290 else 0.0  # a subnormal ridge has lost its digits, and no atom notices it
+        return replace(self, ridge=float(ridge), absolute=float(absolute), surcharges=extra)
+
+    def matrix(self, dictionary, shift=0.0, prices=True):
+        """H + shift·I, a new (n_atoms, n_atoms) array; ``prices=False`` leaves out what atoms pay for c_j²."""
         matrix = self.gram * dictionary.gram
         if self.blocks:
             for block, gram in zip(dictionary.blocks, dictionary.block_grams, strict=True):
                 matrix[block, block] += self.blocks * gram
-        return add_to_diagonal(matrix, self.ridge + shift)
+        return add_to_diagonal(matrix, (self.prices_like(matrix) if prices else 0.0) + shift)
 
     def linear(self, dictionary, queries):
         """b for each query: (n_queries, n_atoms)."""
         return dictionary.cross(queries, self.target)
 
-    def pull(self, dictionary, queries, codes, ridge=True):
+    def pull(self, dictionary, queries, codes, prices=True):
         """b − Hc for each query, minus half the quadratic's gradient: (n_queries, n_atoms).
 
-        ``ridge=False`` leaves the ridge out of H; it affects only atoms that a code uses.
+        ``prices=False`` leaves out of H what atoms pay for c_j²; it affects only atoms that a code uses.
         """
         pull = dictionary.residual_cross(queries, codes, self.target, self.gram)
         if self.blocks:
             pull -= self.blocks * dictionary.class_cross(codes)
-        if self.ridge and ridge:
-            pull -= self.ridge * dense(codes)
+        if self.ridge and prices:
+            pull -= self.prices_like(pull) * dense(codes)
         return pull
 
     def diagonal(self, dictionary):
         """H_jj of each atom, in double precision."""
-        return (self.gram + self.blocks) * dictionary.squares + self.ridge
+        return (self.gram + self.blocks) * dictionary.squares + self.prices_like(dictionary.squares)
 
     def reach(self, dictionary):
         """The most by which any code can lower the objective, as a multiple of ‖y‖².
@@ -84,17 +164,38 @@ class Quadratic:
     def excess(self, dictionary, queries, codes):
         """The objective without the constant that no code can reach, which is never negative."""
         squares = self.squares(dictionary, queries, codes)
-        return squares + self.absolute * row_sums(abs(codes)) if self.absolute else squares
+        return squares + self.absolute_price(codes) if self.absolute else squares
+
+    def absolute_price(self, codes):
+        """absolute·‖c‖₁ of each code, with the multiples."""
+        sizes = abs(codes)
+        if self.multiples is None:
+            return self.absolute * row_sums(sizes)
+        return self.absolute * (sizes @ self.multiples)
 
     def squares(self, dictionary, queries, codes):
         """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""
         value = self.ridge * row_squares(codes)
+        if self.surcharges is not None:
+            squares = codes.multiply(codes) if issparse(codes) else codes * codes
+            value += squares @ _in_kind_of(self.surcharges, value)
         if self.gram:
             value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
         if self.blocks:
             aim = 0.0 if self.gram else self.target / self.blocks
             value += self.blocks * row_sums(dictionary.class_misfits(queries, codes, aim))
         return value
+
+
+def times_square(price, factor):
+    """price·factor², finite even where factor² is not."""
+    return np.minimum(price * factor * factor, 1e280)
+
+
+def _in_kind_of(values, array):
+    """NumPy values in the library, on the device and in the precision of an array."""
+    xp = namespace(array)
+    return xp.astype(like(values, array), array.dtype, copy=False)
 
 
 # One function per choice on the axis. All have the same parameters; each uses what it needs of λ, β and K classes.

@@ -193,7 +193,7 @@ def _with_better_codes(look, first_bound):
 
 def _by_strong_convexity(look, pull):
     """Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), the most that c + t ≥ 0 can gain; needs a ridge λ."""
-    xp, ridge = namespace(pull), look.quadratic.ridge
+    xp, ridge = namespace(pull), look.quadratic.prices_like(pull)
     hard = xp.abs(pull) + look.slack
     step = hard / ridge
     step = xp.where(pull + look.slack < 0.0, xp.minimum(step, abs(dense(look.codes))), step)
@@ -316,7 +316,7 @@ class NonNegative(Set):
         return like(improved, look.pull)
 
     def _first_relaxed_bound(self, look):
-        xp, ridge = namespace(look.pull), look.quadratic.ridge
+        xp, ridge = namespace(look.pull), look.quadratic.prices_like(look.pull)
 
         def lifted(row, image, square):
             return self._lifted_near(look.row(row), image, square)
@@ -324,7 +324,7 @@ class NonNegative(Set):
         bounds = self._lifted_near(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
             return self._by_own_directions(look, bounds, lifted)
-        paid = _length(xp.clip(look.raised_pull, 0.0, None)) ** 2 / ridge
+        paid = xp.sum(xp.clip(look.raised_pull, 0.0, None) ** 2 / ridge, axis=1)
         bounds = _smaller(bounds, self._near(look, xp.clip(look.pull, None, 0.0)) + paid)
         price = look.problem.relaxation / 2.0
         return _least(look, bounds, _length(look.pull - price * (look.codes - look.members)) + _length(look.slack))

@@ -216,21 +216,24 @@ class Space(AxisObject):
         rows = samples if self.power == 1.0 else signed_power(samples, self.power)
         return unit_rows(rows, copy=rows is samples) if self.normalize else rows
 
-    def dictionary(self, samples: Array, labels: Any = None, *, classes: Any = None, name: str = "X") -> BaseDictionary:
+    def dictionary(
+        self, samples: Array, labels: Any = None, *, classes: Any = None, weights: Any = None, name: str = "X"
+    ) -> BaseDictionary:
         """The dictionary of the training samples that this space was prepared for, or of others."""
+        options = {"classes": classes, "weights": weights, "name": name}
         if self.is_plain:
-            return Dictionary.build(samples, labels, normalize=self.normalize, classes=classes, name=name)
+            return Dictionary.build(samples, labels, normalize=self.normalize, **options)
         rows = self._all_rows(samples)
-        atoms = Dictionary.build(rows, labels, normalize=False, classes=classes, name=name)
+        atoms = Dictionary.build(rows, labels, normalize=False, **options)
         without_coordinates = not self.is_linear and self._coordinates is None
         return KernelDictionary.of(atoms, self._kernel) if without_coordinates else atoms
 
     def extend(
-        self, dictionary: BaseDictionary, samples: np.ndarray, labels: Any, classes: Any = None
+        self, dictionary: BaseDictionary, samples: np.ndarray, labels: Any, classes: Any = None, weights: Any = None
     ) -> BaseDictionary:
         """A dictionary with more samples; γ and landmarks stay what they are."""
         rows = self._all_rows(samples.astype(dictionary.dtype, copy=False))
-        return dictionary.extend(rows, labels, normalize=False, classes=classes)
+        return dictionary.extend(rows, labels, normalize=False, classes=classes, weights=weights)
 
     def _all_rows(self, samples: Array) -> Array:
         """As `rows`, in blocks."""

@@ -26,7 +26,19 @@ INSTANCES = [
 ]
 
 
-@parametrize_with_checks([*INSTANCES, Eigenfaces(n_components=1)])
+# Two copies share a code and pay λ/2 together, so that on a hard set weight 2 gives their answers: the check passes.
+# These differ: the rule "reg" and matching pursuit see two atoms, copies of an ℓ1 code pay λ together and not λ/2, and
+# ADMM stops elsewhere on its path. ``docs/labels.md`` says it at length.
+NOT_COPIES = (ancr.CRCClassifier, ancr.CROCClassifier, ancr.SRCClassifier)
+
+
+def _expected_failures(estimator):
+    differs = type(estimator) in NOT_COPIES or getattr(estimator, "solver", None) == "admm"
+    reason = "weight 2 is not two copies here, see docs/labels.md"
+    return {"check_sample_weight_equivalence_on_dense_data": reason} if differs else {}
+
+
+@parametrize_with_checks([*INSTANCES, Eigenfaces(n_components=1)], expected_failed_checks=_expected_failures)
 def test_sklearn_compatible(estimator, check):
     check(estimator)
 

@@ -160,11 +160,11 @@ def take_rows(rows, chosen):
 
 
 def add_to_diagonal(matrix, value):
-    """``matrix + value·I``, in place for NumPy matrices."""
+    """``matrix + value·I``, in place for NumPy matrices; ``value`` may be an array with an entry per row."""
     if is_foreign(matrix):
         xp = namespace(matrix)
-        return matrix + float(value) * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
-    matrix[np.diag_indices_from(matrix)] += matrix.dtype.type(value)
+        return matrix + value * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+    matrix[np.diag_indices_from(matrix)] += np.asarray(value, matrix.dtype)
     return matrix
 
 

@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
+from sklearn.utils import column_or_1d, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_is_fitted, validate_data
 
 from ancr import spaces
 from ancr.backends.arrays import (
@@ -22,6 +23,7 @@ from ancr.backends.arrays import (
     concat,
     is_foreign,
     like,
+    namespace,
     needs_numpy,
     to_numpy,
 )
@@ -40,6 +42,41 @@ def check_two_classes(classes):
         raise ValueError(f"y must hold at least two classes, got one class: {classes[0]!r}")
 
 
+def weights_of_samples(sample_weight, class_weight, y, n_samples):
+    """Weights ≥ 0 of all samples, in double precision; None where all are one.
+
+    A class weight multiplies the weights of its samples; ``"balanced"`` is n/(K·n_k) for a class with n_k of the n
+    samples that have some weight, of K classes.
+
+    Examples
+    --------
+    >>> from ancr.classifiers.base import weights_of_samples
+    >>> weights_of_samples(None, "balanced", ["a", "a", "a", "b"], 4).round(2).tolist()
+    [0.67, 0.67, 0.67, 2.0]
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    given = None if sample_weight is None else to_numpy(sample_weight)
+    weights = _check_sample_weight(given, np.empty((n_samples, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight must be above 0 for at least one sample of each of two classes, all are 0")
+    if class_weight is not None:
+        labels, used = column_or_1d(to_numpy(y)), weights > 0.0
+        classes = np.unique(labels[used])
+        factors = compute_class_weight(class_weight, classes=classes, y=labels[used])
+        weights = weights.copy()
+        weights[used] *= factors[np.searchsorted(classes, labels[used])]
+    return None if (weights == 1.0).all() else weights
+
+
+def _of_some_weight(space, X, weights):
+    """The samples that are used."""
+    used = np.flatnonzero(weights)
+    if len(used) == X.shape[0]:
+        return X
+    return namespace(X).take(X, like(used, X), axis=0) if is_foreign(X) else space.part(X, used, used)
+
+
 def _can_grow(classifier):
     """Inner products with the samples before are not in those of a batch."""
     if not (isinstance(classifier.kernel, str) and classifier.kernel in spaces.PAIRWISE):
@@ -55,9 +92,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     """
 
     alpha, beta, relaxation = 0.0, 0.0, None
-    solver, rho, max_iter, tol, code = "exact", 1.0, None, None, None
+    solver, tol, code = "exact", None, None
     rule = "res"
     kernel, gamma, degree, coef0, power, n_landmarks, random_state = "linear", "scale", 3, 0.0, 1.0, None, None
+    class_weight = None
 
     _parameter_constraints: ClassVar[dict] = {
         **PARAMETER_CONSTRAINTS,
@@ -66,9 +104,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         "weight": [Interval(Real, 0, 1, closed="both")],
         "subspace_alpha": [Interval(Real, 0, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Build the dictionary and compute the factorisation that all queries share.
 
         Parameters
@@ -78,6 +117,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             follow the array API) keep their library and device, and so do all results.
         y : array-like of shape (n_samples,)
             Their labels: numbers or strings, at least two classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights ≥ 0: a sample of weight w pays λ/w in place of λ for its part of a code, so that more weight is
+            more trust. One of weight 0 is not used, as if it had not been given. Weight 2 is not two copies, which
+            would share a code; see ``docs/labels.md``.
 
         Returns
         -------
@@ -86,7 +129,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If one column is so much larger than the others that it decides nearly alone.
+            If one column is so much larger than the others that it decides nearly alone, or if weights have no effect
+            because nothing is paid for a code.
         """
         self._validate_params()
         if is_foreign(X):
@@ -95,13 +139,22 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             check_classification_targets(y)
-        space = self._make_space().prepare(X)
-        self._learn(space, space.dictionary(X, y))
+        weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
+        space = self._make_space()
+        space = space.prepare(X if weights is None else _of_some_weight(space, X, weights))
+        self._learn(space, space.dictionary(X, y, weights=weights))
         warn_of_dominant_column(X, self)
+        self._warn_of_idle_weights()
         return self
 
+    def _warn_of_idle_weights(self):
+        problem = self.solver_.problem
+        if problem.dictionary.weights is not None and not (problem.quadratic.ridge or problem.quadratic.absolute):
+            message = "sample_weight: without a ridge (alpha) nothing is paid for a code, and only weights of 0 matter"
+            warnings.warn(message, UserWarning, stacklevel=3)
+
     @available_if(_can_grow)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Append samples to the dictionary, and any new classes in y.
 
         The result is that of `fit` on all samples together, in the order they came. Only the first call factorises;
@@ -118,6 +171,9 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         classes : array-like or None, default=None
             Classes to know from now on, which must include every label in y; None means the labels in y. A class
             without samples is never predicted. Only a first call whose y has a single class needs it.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights ≥ 0 of these samples, as for `fit`. ``class_weight`` has no effect here: how many samples of each
+            class are to come is not known.
 
         Returns
         -------
@@ -132,10 +188,12 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
+        weights = weights_of_samples(sample_weight, None, y, X.shape[0])
         if first:
-            space = self._make_space().prepare(X)
-            return self._learn(space, space.dictionary(X, y, classes=classes))
-        self.dictionary_ = self.space_.extend(self.dictionary_, X, y, classes)
+            space = self._make_space()
+            space = space.prepare(X if weights is None else _of_some_weight(space, X, weights))
+            return self._learn(space, space.dictionary(X, y, classes=classes, weights=weights))
+        self.dictionary_ = self.space_.extend(self.dictionary_, X, y, classes, weights)
         self.classes_ = self.dictionary_.classes
         # A clone keeps the settings of this call even if `set_params` changes them before the next query.
         self._prepare_later = partial(clone(self)._prepare, self.dictionary_)
@@ -206,7 +264,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         self.power, self.n_landmarks, self.random_state = power, n_landmarks, random_state
 
     def _make_solver(self, problem):
-        options = {name: getattr(self, name) for name in ("rho", "max_iter", "tol", "code")}
+        given = self.get_params(deep=False)
+        options = {name: given[name] for name in ("rho", "max_iter", "tol", "code") if name in given}
         return make_solver(self.solver, problem, **options)
 
     def _make_rule(self):
@@ -247,6 +306,32 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def _decide(self, queries, solution):
         return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
+
+    @property
+    def used_rule(self):
+        """The rule, prepared for the dictionary."""
+        check_is_fitted(self)
+        return self._rule
+
+    def scores_of_codes(self, queries, codes, knowing=None):
+        """Decision values of rows of the dictionary whose codes are known already.
+
+        Parameters
+        ----------
+        queries : array of shape (n_queries, n_features)
+            Rows as the dictionary has them, after power and unit norm.
+        codes : array or CSR array of shape (n_queries, n_atoms)
+            Columns in the dictionary's order.
+        knowing : BaseDictionary or None
+            The dictionary that knows the inner products with these queries already.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+        """
+        judged, seen = self._seen_by_rule(queries)
+        known = knowing is not None and judged is self.dictionary_
+        return self._rule.scores_of_present(knowing if known else judged, seen, codes)
 
     def _decisions(self, method, X):
         return concat(self.map_solutions(method, X, self._decide))
@@ -517,6 +602,9 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         ``space_.error_`` is the share of their squared length that is lost.
     random_state : int, RandomState instance or None, default=None
         Chooses the landmarks.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -569,6 +657,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.quadratic = quadratic
@@ -584,4 +673,5 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         self.code = code
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature

@@ -23,6 +23,9 @@ class CRCClassifier(BaseRepresentationClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -56,6 +59,7 @@ class CRCClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -63,6 +67,7 @@ class CRCClassifier(BaseRepresentationClassifier):
         self.rule = rule
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
 
@@ -86,6 +91,9 @@ class ACRClassifier(CRCClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -111,6 +119,7 @@ class ACRClassifier(CRCClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         super().__init__(
@@ -125,6 +134,7 @@ class ACRClassifier(CRCClassifier):
             normalize=normalize,
             n_landmarks=n_landmarks,
             random_state=random_state,
+            class_weight=class_weight,
             temperature=temperature,
         )
 
@@ -167,6 +177,9 @@ class ANCRClassifier(BaseRepresentationClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -205,6 +218,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -217,6 +231,7 @@ class ANCRClassifier(BaseRepresentationClassifier):
         self.code = code
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
 

@@ -26,6 +26,9 @@ class NSCClassifier(BaseRepresentationClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -58,12 +61,14 @@ class NSCClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
         self.rule = rule
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
 
@@ -170,6 +175,7 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -183,6 +189,7 @@ class _ClassTermClassifier(BaseRepresentationClassifier):
         self.code = code
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
 
@@ -210,6 +217,9 @@ class ProCRCClassifier(_ClassTermClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -241,6 +251,7 @@ class ProCRCClassifier(_ClassTermClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         super().__init__(
@@ -261,6 +272,7 @@ class ProCRCClassifier(_ClassTermClassifier):
             normalize=normalize,
             n_landmarks=n_landmarks,
             random_state=random_state,
+            class_weight=class_weight,
             temperature=temperature,
         )
 
@@ -288,6 +300,9 @@ class CCRCClassifier(_ClassTermClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -320,6 +335,9 @@ class CROCClassifier(BaseRepresentationClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -344,6 +362,7 @@ class CROCClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -351,6 +370,7 @@ class CROCClassifier(BaseRepresentationClassifier):
         self.subspace_alpha = subspace_alpha
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
     def _make_rule(self):
@@ -407,6 +427,9 @@ class SACRCClassifier(BaseRepresentationClassifier):
         Where samples live: a power and a kernel, see `RepresentationClassifier`.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -432,6 +455,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
         temperature=0.1,
     ):
         self.alpha = alpha
@@ -439,6 +463,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
         self.rule = rule
         self.normalize = normalize
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
+        self.class_weight = class_weight
         self.temperature = temperature
 
     def _make_solver(self, problem):

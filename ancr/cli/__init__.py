@@ -7,6 +7,7 @@ import click
 from ancr import __version__
 from ancr.cli.data import datasets, extract, fetch
 from ancr.cli.experiments import compare, reproduce
+from ancr.cli.labels import audit, next_
 from ancr.cli.models import predict, train
 from ancr.cli.options import spell_out_what_the_terminal_lacks
 from ancr.cli.studio import studio
@@ -30,5 +31,5 @@ def main() -> None:
     """
 
 
-for command in (reproduce, compare, train, predict, studio, datasets, extract, fetch):
+for command in (reproduce, compare, train, predict, studio, audit, next_, datasets, extract, fetch):
     main.add_command(command)

@@ -116,7 +116,7 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
             writer = csv.writer(file)
             writer.writerow(["sample", "label", "probability", "margin", *_because_header()])
             for rows in _predictions(trained, chunks, data):
-                writer.writerows(rows if raw_text else [list(map(_harmless, row)) for row in rows])
+                writer.writerows(rows if raw_text else [list(map(harmless, row)) for row in rows])
                 count += len(rows)
     click.echo(f"{output}: {count} samples")
 
@@ -145,7 +145,7 @@ def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) 
         yield rows
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Text that no spreadsheet runs: with an apostrophe in front if it starts like a formula and is not a number."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 

@@ -15,16 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr import spaces
 from ancr.backends.arrays import needs_numpy
-from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes
+from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.columns import warn_of_dominant_column
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
-from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.selection.scoring import candidates, choose, results_table
 from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
 from ancr.sets import asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
+from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.solvers.working_set.host import GRAM_BUDGET
 from ancr.spaces import grid_of_spaces
 
@@ -115,6 +115,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         Relative gap of the final solver.
     degree, coef0, normalize, n_landmarks, random_state
         Of all spaces, as for `RepresentationClassifier`. The linear kernel has no landmarks.
+    class_weight : {"balanced"}, dict or None, default=None
+        As for `RepresentationClassifier`.
 
     Attributes
     ----------
@@ -175,6 +177,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         "reject_label": [Integral, Real, str, None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         **{name: spaces.PARAMETER_CONSTRAINTS[name] for name in _SHARED},
+        "class_weight": BaseRepresentationClassifier._parameter_constraints["class_weight"],
     }
 
     def __init__(
@@ -203,6 +206,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
     ):
         self.kernels = kernels
         self.gammas = gammas
@@ -227,8 +231,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self.normalize = normalize
         self.n_landmarks = n_landmarks
         self.random_state = random_state
+        self.class_weight = class_weight
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X, y, groups=None, sample_weight=None):
         """Choose the settings, then build the dictionary from all samples.
 
         Parameters
@@ -239,6 +244,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             Their labels.
         groups : array-like of shape (n_samples,) or None
             Groups for a splitter that keeps them together.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights ≥ 0 of the samples as atoms, see `RepresentationClassifier.fit`. One of weight 0 is neither used nor
+            held out; the others count alike where settings are scored.
 
         Returns
         -------
@@ -250,14 +258,21 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         indexable(X, y, groups)
+        weights = weights_of_samples(sample_weight, self.class_weight, y, len(X))
+        used = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
+        own = None if weights is None else weights[used]
+        some = self._spaces[0].part(X, used, used) if len(used) < len(X) else X
+        splits = partial(self._splits, X, y, groups, used)
+        data = (some, y[used], groups is not None, own, splits)
 
-        check_two_classes(np.unique(y))
-        tried, running = self._searched(X, y, groups)
+        check_two_classes(np.unique(y[used]))
+        tried, running = self._searched(*data)
         best = running[choose(running, self.scoring, self.one_standard_error)]
         if best.decisions is None:  # forgotten when another setting was ahead
-            best = self._scored_again(best, X, y, groups)
-        space = best.candidate.space.within_budget(len(X), X.itemsize).prepare(X)
-        self._learn(space, space.dictionary(X, y), partial(self._learned, space, best, tried, running))
+            best = self._scored_again(best, *data)
+        space = best.candidate.space.within_budget(len(used), X.itemsize).prepare(some)
+        dictionary = space.dictionary(X, y, weights=weights)
+        self._learn(space, dictionary, partial(self._learned, space, best, tried, running))
         warn_of_dominant_column(X, self)
         return self
 
@@ -286,7 +301,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         others = {name: getattr(self, name) for name in _SHARED}
         return grid_of_spaces(self.kernels, self.gammas, self.powers, **others)
 
-    def _searched(self, X, y, groups):
+    def _searched(self, X, y, grouped, weights, splits):
         """Outcomes of all settings tried, and of those that could be chosen."""
         spaces = self._spaces
         pairwise = [space.is_pairwise for space in spaces]
@@ -295,7 +310,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         small = {space: _one_of_each_class(space, X, y) for space in spaces}
         grid = {space: self._candidates(space, dictionary) for space, dictionary in small.items()}
         screeners = {space: self._screeners(space, dictionary) for space, dictionary in small.items()}
-        held_out = self._held_out(X, y, groups, small, grid)
+        held_out = self._held_out(X, y, grouped, weights, splits, small, grid)
         few = held_out if self.cv is not None else held_out.stratified(SCREENED_SAMPLES, spaces[0])
         options = (self.solver, self.code, self.scoring, self.one_standard_error)
         search = Search(grid, screeners, held_out, few, *options)
@@ -313,25 +328,31 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """Ridge regression on the free set."""
         return candidates(dictionary, "exact", ("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,), space)
 
-    def _held_out(self, X, y, groups, small, grid):
+    def _held_out(self, X, y, grouped, weights, splits, small, grid):
         """The samples to choose on, and how they are held out."""
-        one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and groups is None)
+        one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and not grouped)
         able = all(self._needs_no_refit(small[space], settings) for space, settings in grid.items())
         fits = self.cv is None or 4 * len(X) ** 2 <= GRAM_BUDGET
-        splits = None if one_out and able and fits else partial(self._splits, X, y, groups)
-        held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)))
+        splits = None if one_out and able and fits else splits
+        held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)), weights)
         return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out
 
-    def _splits(self, X, y, groups, rows):
-        """Folds of some of the samples."""
-        X, y, groups = X[rows], y[rows], None if groups is None else np.asarray(groups)[rows]
+    def _splits(self, X, y, groups, used, rows):
+        """Folds of some of the ``used`` samples, those of some weight; a splitter of the user sees all samples."""
+        chosen = used[rows] if self.cv is None else np.arange(len(y))
+        X, y, groups = X[chosen], y[chosen], None if groups is None else np.asarray(groups)[chosen]
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
             # Five folds, or as many as the largest class has samples.
             most = max(2, int(np.unique(y, return_counts=True)[1].max()))
             splitter = kind(min(5, most), shuffle=True, random_state=0)
-        return list(check_cv(splitter, y, classifier=True).split(X, y, groups))
+        folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
+        if self.cv is None or len(used) == len(y):
+            return folds
+        position = np.full(len(y), -1)
+        position[used] = np.arange(len(used))
+        return [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
 
     def _needs_no_refit(self, dictionary, grid):
         """Whether each sample can be coded over the others without a refit."""
@@ -340,10 +361,10 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         exact = all(find_solver(self.solver, one.problem(dictionary)).is_exact for one in grid)
         return exact and able and not learning
 
-    def _scored_again(self, best, X, y, groups):
+    def _scored_again(self, best, X, y, grouped, weights, splits):
         candidate = best.candidate
         small = {candidate.space: _one_of_each_class(candidate.space, X, y)}
-        held_out = self._held_out(X, y, groups, small, {candidate.space: [candidate]})
+        held_out = self._held_out(X, y, grouped, weights, splits, small, {candidate.space: [candidate]})
         outcomes = held_out.outcomes(candidate.space, [candidate], self.solver, self.code)
         again = next(one for one in outcomes if one.rule is best.rule)
         best.decisions, best.concentrations = again.decisions, again.concentrations
@@ -357,7 +378,13 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "_rule": named_rule(best.rule).prepare(dictionary),
             "_judged_by": dictionary,
             "best_index_": tried.index(best),
-            "best_params_": {**best.params, **used, "solver": self.solver, "code": self.code},
+            "best_params_": {
+                **best.params,
+                **used,
+                "solver": self.solver,
+                "code": self.code,
+                "class_weight": self.class_weight,
+            },
             "best_score_": float(best.right.mean()),
             "cv_results_": results_table(tried, self.scoring, [one in running for one in tried]),
             "temperature_": best.temperature,
@@ -414,6 +441,20 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         labels = labels.astype(both if labels.dtype.kind in "iuf" and both.kind in "if" else object)
         labels[~sure] = self.reject_label_
         return labels
+
+    def audit(self):
+        """The labels of the training samples, each judged by all other samples at the chosen settings.
+
+        Nothing is searched or fitted again. See `ancr.audit_labels`.
+
+        Returns
+        -------
+        LabelAudit
+        """
+        from ancr.labels.audit import audit_fitted
+
+        check_is_fitted(self)
+        return audit_fitted(self)
 
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.
@@ -492,7 +533,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         Values of the relaxation γ; None is the hard constraint.
     rules, search, code, cv, scoring, one_standard_error, precision, reject_label, tol
         See `RepresentationClassifierCV`.
-    degree, coef0, normalize, n_landmarks, random_state
+    degree, coef0, normalize, n_landmarks, random_state, class_weight
         See `RepresentationClassifier`.
 
     References
@@ -537,6 +578,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         normalize=True,
         n_landmarks=None,
         random_state=None,
+        class_weight=None,
     ):
         self.kernels = kernels
         self.gammas = gammas
@@ -558,6 +600,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         self.normalize = normalize
         self.n_landmarks = n_landmarks
         self.random_state = random_state
+        self.class_weight = class_weight
 
 
 def _one_of_each_class(space, X, y):

@@ -10,10 +10,10 @@ from scipy import sparse
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
 from ancr.selection.calibration import brier_losses, concentration, fit_temperature
-from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.sets import Set
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
+from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.spaces import Space
 
 # Codes that only have to decide a class need not be exact to the last digit.
@@ -193,21 +193,22 @@ class Folds:
     code: str | None
     space: Space
 
-    def outcomes(self, X, y, classes, folds):
+    def outcomes(self, X, y, classes, folds, weights=None):
         """Outcomes of all candidates; rows in the order of the folds."""
         part = self.space.part
-        parts = [
-            self._one_fold(part(X, train, train), y[train], part(X, test, train), classes) for train, test in folds
-        ]
+        parts = []
+        for train, test in folds:
+            own = None if weights is None else weights[train]
+            parts.append(self._one_fold(part(X, train, train), y[train], part(X, test, train), classes, own))
         return _join_folds(self, parts, y, classes, folds)
 
-    def _one_fold(self, X, y, queries, classes):
+    def _one_fold(self, X, y, queries, classes, weights):
         """Decision values for each rule, concentrations and atoms used, of each candidate.
 
         One Gram matrix serves all candidates without a relaxation, one eigendecomposition those with one.
         """
         space = self.space.prepare(X)
-        dictionary = space.dictionary(X, y, classes=classes)
+        dictionary = space.dictionary(X, y, classes=classes, weights=weights)
         queries = queries.astype(dictionary.dtype, order="C", copy=False)
         empty = np.diff(dictionary.bounds) == 0
         rules = [named_rule(rule).prepare(dictionary) for rule in self.rules]

@@ -40,6 +40,8 @@ class HeldOut:
         Gives the folds ``[(train, test), …]`` of the samples with these row numbers; None leaves single samples out.
     rows : ndarray
         Row numbers of X among all training samples.
+    weights : ndarray or None
+        Weights of the samples.
     """
 
     X: np.ndarray
@@ -47,16 +49,17 @@ class HeldOut:
     rules: Sequence[Any]
     splits: Callable[[np.ndarray], list[Any]] | None
     rows: np.ndarray
+    weights: np.ndarray | None = None
 
     def outcomes(self, space: Space, candidates: list[Candidate], solver: Any, code: str | None) -> list[Outcome]:
         """Outcomes of candidates in one space; they share its Gram matrix and, along a path, their supports."""
         if not candidates:
             return []
         if self.splits is None:
-            dictionary = space.prepare(self.X).dictionary(self.X, self.y)
+            dictionary = space.prepare(self.X).dictionary(self.X, self.y, weights=self.weights)
             return list(leave_one_out(dictionary, candidates, self.rules, code))
         folds = Folds(candidates, self.rules, solver, code, space)
-        return list(folds.outcomes(self.X, self.y, np.unique(self.y), self.splits(self.rows)))
+        return list(folds.outcomes(self.X, self.y, np.unique(self.y), self.splits(self.rows), self.weights))
 
     def stratified(self, size: int, space: Space) -> HeldOut:
         """About ``size`` of the samples, as many of each class as its share, and two where there are two."""
@@ -68,7 +71,8 @@ class HeldOut:
             number = max(2, round(size * len(own) / len(self.y)))
             chosen.append(random.permutation(own)[:number])
         rows = np.sort(np.concatenate(chosen))
-        return replace(self, X=space.part(self.X, rows, rows), y=self.y[rows], rows=self.rows[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=space.part(self.X, rows, rows), y=self.y[rows], rows=self.rows[rows], weights=weights)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,9 @@ class ADMM(Solver):
         if self.tol is None:
             self.tol = Tolerances.of(dictionary).admm
         narrow = dictionary.has_coordinates and dictionary.n_features < dictionary.n_atoms
-        through = _ThroughFeatures if narrow and not self.problem.quadratic.blocks else _ThroughAtoms
+        quadratic = self.problem.quadratic
+        even = not quadratic.blocks and quadratic.surcharges is None
+        through = _ThroughFeatures if narrow and even else _ThroughAtoms
         self._c_step: _ThroughFeatures | _ThroughAtoms = through(self.problem, self.rho)
 
     def warning(self, unmet: int, total: int) -> str | None:

@@ -26,6 +26,10 @@ class ClosedForm(Solver):
     the constraint is met automatically because X̄1 = 0. So the affine code is 1/n plus the *free* code of the centred
     query over the centred atoms: as cheap as CRC, and stable for every λ ≥ 0.
 
+    **Weights**: where atom j pays λ_j, c = Dd with D_jj = √(λ/λ_j) and d the code over the atoms XD at one λ. On
+    Σc = 1 the mean atom and 1/n become the weighted ones, with shares in proportion to 1/λ_j: then Σc = 1 is again met
+    automatically.
+
     With class blocks in H there is no such shortcut, and the whole n × n matrix is factored.
 
     If H is singular, the code of least norm is returned.
@@ -55,25 +59,38 @@ class ClosedForm(Solver):
             self._prepare_dense(affine)
         elif quadratic.blocks:
             # H is block-diagonal: each class has its own small ridge problem.
-            alone = Quadratic(ridge=quadratic.ridge, gram=quadratic.blocks, target=quadratic.target)
+            alone = replace(quadratic, gram=quadratic.blocks, blocks=0.0)
             blocks = [block for block in dictionary.blocks if block.stop > block.start]
-            self._operator = xp.concat([ridge_operator(atoms[block, :], alone) for block in blocks], axis=1)
+            operators = [ridge_operator(atoms[block, :], alone.of_atoms(block)) for block in blocks]
+            self._operator = xp.concat(operators, axis=1)
         elif affine:
-            aim = quadratic.target / quadratic.gram
-            self._centre = xp.astype(dictionary.mean, atoms.dtype) / aim
-            centred = in_double(atoms) - dictionary.mean
-            operator = ridge_operator(centred, quadratic, dictionary.spread if narrow else _gram_and_ones(centred))
-            # Rounding errors along 1 are divided by λ; they must not change the code's sum.
-            operator = operator - xp.mean(operator, axis=1, keepdims=True)
-            # The centre that queries are measured from is rounded; the offset makes up for it.
-            rounded = in_double(self._centre) - dictionary.mean / aim
-            self._offset = xp.astype(1.0 / atoms.shape[0] + rounded @ operator, atoms.dtype)
-            self._operator = _row_major(operator, atoms.dtype)
+            self._prepare_affine()
         else:
             # The dictionary holds this product, and extends it when it grows.
             held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
-            self._operator = ridge_operator(atoms, quadratic, held)
+            self._operator = ridge_operator(atoms, quadratic, held if quadratic.surcharges is None else None)
         self._largest = float(xp.max(xp.abs(self._operator)))
+
+    def _prepare_affine(self) -> None:
+        """Operator, centre and offset through the smaller of n and d."""
+        dictionary: Any = self._work.dictionary
+        quadratic, atoms, xp = self._work.quadratic, dictionary.coordinates, dictionary.xp
+        aim = quadratic.target / quadratic.gram
+        even = quadratic.surcharges is None
+        # Where prices differ, the code of a query at the centre is proportional to their inverses.
+        share = xp.ones_like(in_double(atoms)[:, 0]) if even else 1.0 / quadratic.prices_like(dictionary.squares)
+        share = share / xp.sum(share)
+        mean = dictionary.mean if even else share @ in_double(atoms)
+        self._centre = xp.astype(mean, atoms.dtype) / aim
+        centred = in_double(atoms) - mean
+        held = dictionary.spread if even and dictionary.n_features < dictionary.n_atoms else None
+        operator = ridge_operator(centred, quadratic, held, share)
+        # Rounding errors along 1 are divided by λ; they must not change the code's sum.
+        operator = operator - xp.sum(operator, axis=1, keepdims=True) * share
+        # The centre that queries are measured from is rounded; the offset makes up for it.
+        rounded = in_double(self._centre) - mean / aim
+        self._offset = xp.astype(share + rounded @ operator, atoms.dtype)
+        self._operator = _row_major(operator, atoms.dtype)
 
     def _prepare_dense(self, affine: bool) -> None:
         """Operator and offset from the whole n × n matrix H.
@@ -119,28 +136,35 @@ class ClosedForm(Solver):
         return xp.all(xp.isfinite(codes), axis=1)
 
 
-def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None) -> Array:
+def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None, share: Array | None = None) -> Array:
     """The (d, n) matrix that maps a query to its ridge code, through the smaller of n and d.
 
-    ``held`` is the product of the atoms on that side, in double precision, if it is known already.
+    ``held`` is the product of the atoms on that side, in double precision, if it is known already. Atoms that are
+    centred, Σ share_j x_j = 0, give that ``share``.
     """
     n, d = atoms.shape
     xp = namespace(atoms)
     ridge, double = quadratic.ridge / quadratic.gram, in_double(atoms)
+    even = quadratic.surcharges is None
+    scale: Any = 1.0 if even else xp.sqrt(quadratic.ridge / quadratic.prices_like(double))
+    double = double if even else double * scale[:, None]
     if held is not None:
         side = xp.asarray(held, copy=True)
     else:
         side = double.T @ double if d < n else double @ double.T
+    if share is not None and d >= n:
+        side = _made_definite(side, share / scale)
     side = add_to_diagonal(side, ridge)
     solve = psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
-    return _row_major((quadratic.target / quadratic.gram) * operator, atoms.dtype)
+    return _row_major((quadratic.target / quadratic.gram) * operator * scale, atoms.dtype)
 
 
-def _gram_and_ones(centred: Array) -> Array:
-    """The Gram matrix of centred atoms plus a multiple of 11ᵀ, which makes it definite and changes no code."""
-    gram = centred @ centred.T
-    return gram + (float(namespace(gram).linalg.trace(gram)) / gram.shape[0] or 1.0) / gram.shape[0]
+def _made_definite(gram: Array, null: Array) -> Array:
+    """The Gram matrix of centred atoms plus a multiple of vvᵀ, v in its null space: it changes no code."""
+    xp = namespace(gram)
+    size = float(xp.linalg.trace(gram)) / gram.shape[0] or 1.0
+    return gram + null[:, None] * (null * (size / float(xp.sum(null * null))))
 
 
 def _row_major(matrix: Array, dtype: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ancr.backends.arrays import add_to_diagonal
 from ancr.backends.psd import psd_inverse, psd_solver
 from ancr.problem import Problem
 from ancr.solution import Solution
@@ -45,7 +46,8 @@ class GramClosedForm(Solver):
             self._keep([_inverse(matrix, quadratic.ridge)])
         else:
             matrices = [quadratic.blocks * gram for gram in dictionary.in_double.block_grams]
-            shifted = [matrix + quadratic.ridge * np.eye(len(matrix)) for matrix in matrices]
+            prices = [quadratic.of_atoms(block).prices for block in dictionary.blocks]
+            shifted = [add_to_diagonal(matrix, price) for matrix, price in zip(matrices, prices, strict=True)]
             self._keep([_inverse(matrix, quadratic.ridge) for matrix in shifted])
         self._blocks = dictionary.blocks if len(self._operators) > 1 else [slice(0, n)]
 

@@ -52,6 +52,9 @@ class InteriorPoint(Solver):
         """Work in double precision: the barrier's terms differ by many orders of magnitude."""
         self.tol = 1e-2 if self.tol is None else self.tol
         self._atoms = self.problem.dictionary.coordinates.astype(np.float64)
+        multiples = self.problem.quadratic.multiples
+        self._factors = np.ones(len(self._atoms)) if multiples is None else 1.0 / multiples
+        self._atoms *= self._factors[:, None]
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Report queries that did not reach the gap."""
@@ -65,6 +68,6 @@ class InteriorPoint(Solver):
         n_iter = np.zeros(len(queries), np.int64)
         weight = float(self.problem.quadratic.absolute)
         follow_central_path(self._atoms, queries.astype(np.float64), weight, self.tol, MAX_ITER, codes, n_iter)
-        codes = codes.astype(self.problem.dictionary.dtype)
+        codes = (codes * self._factors).astype(self.problem.dictionary.dtype)
         solution = Solution(codes, n_iter, n_iter < MAX_ITER, self.problem, queries)
         return solution.with_history() if history else solution

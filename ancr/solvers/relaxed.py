@@ -11,6 +11,9 @@ w = 2λ/γ and ŷ = (XXᵀ + μI)^(−1/2)·y, X̂ likewise,
 
 So the exact solver solves it unchanged, certificate included, and c follows from the last pricing: c = z + p/(1 + w),
 where p = b − Hz is the pull of each atom. ``docs/choosing.md`` derives it.
+
+Where atoms have weights and pay λ_j, let μ_j = λ_j + γ/2, μ the least of them and D_jj = √(μ/μ_j). The same holds with
+ŷ = (XD²Xᵀ + μI)^(−1/2)·y, atoms X̂ = (XD²Xᵀ + μI)^(−1/2)·XD² and prices D_jj²·2λ_j/γ for z_j².
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from ancr.backends.arrays import in_double, read_only
 from ancr.certificate import Certificate
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
-from ancr.quadratics import relaxed
+from ancr.quadratics import Quadratic, relaxed
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.whitening import spectrum, whitening
@@ -68,7 +71,7 @@ class Relaxed(Solver):
         if problem.dictionary.is_foreign:
             return "relaxation runs on NumPy arrays only"
         assert problem.relaxation is not None
-        if problem.quadratic.ridge > 1e15 * problem.relaxation or problem.relaxation < 1e-150:
+        if problem.quadratic.largest_price > 1e15 * problem.relaxation or problem.relaxation < 1e-150:
             return f"relaxation={problem.relaxation:g} is so small that the set does not matter: use the free set"
         return HostWorkingSet().refuses(problem)
 
@@ -82,14 +85,14 @@ class Relaxed(Solver):
         """Whiten the atoms and prepare the exact solver over them."""
         form = self.problem.standard_form
         problem = form.problem
-        if self._spectrum is None or form.factor != 1.0:
-            whiten: Any = whitening(problem.dictionary, shift(problem))
+        factors = factors_of(problem)
+        if self._spectrum is None or form.factor != 1.0 or factors is not None:
+            given = problem.dictionary if factors is None else problem.dictionary.rescaled(factors)
+            whiten: Any = whitening(given, shift(problem))
         else:
             whiten = self._spectrum.at(shift(problem))
         self._form, self._whiten = form, whiten
-        quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
-        # c is made of the pulls of the atoms, which depend on the origin.
-        inner = Problem(whiten.dictionary, quadratic, problem.constraint, fixed_origin=True)
+        inner = inner_problem(problem, whiten.dictionary)
         self._exact = HostWorkingSet(self.tol, self.gram_budget).prepare(inner)
 
     def warm_up(self, queries: np.ndarray) -> None:
@@ -106,7 +109,7 @@ class Relaxed(Solver):
     def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
         """Code a block of queries."""
         whitened = self._whitened(queries)
-        with self._whiten.dictionary.keeping(whitened):
+        with self._exact.problem.dictionary.keeping(whitened):
             run = self._exact.run(whitened)
         inner = run.solution()
         if self.code == "z":
@@ -120,6 +123,25 @@ class Relaxed(Solver):
 def shift(problem: Problem) -> float:
     """μ = λ + γ/2."""
     return problem.quadratic.ridge + _half_price(problem)
+
+
+def factors_of(problem: Problem) -> np.ndarray | None:
+    """D of a problem whose atoms pay different prices λ_j: √(μ/μ_j), with μ_j = λ_j + γ/2 and μ the least of them."""
+    if problem.quadratic.surcharges is None:
+        return None
+    return np.sqrt(shift(problem) / (problem.quadratic.prices + _half_price(problem)))
+
+
+def inner_problem(problem: Problem, whitened: BaseDictionary) -> Problem:
+    """The problem in z, over whitened atoms."""
+    assert problem.relaxation is not None
+    quadratic, factors = relaxed(problem.quadratic.ridge, problem.relaxation), factors_of(problem)
+    if factors is not None:
+        prices = factors**2 * problem.quadratic.prices / _half_price(problem)
+        quadratic = replace(quadratic, ridge=float(prices.min()), surcharges=prices - prices.min())
+        whitened = whitened.rescaled(factors)
+    # c is made of the pulls of the atoms, which depend on the origin.
+    return Problem(whitened, quadratic, problem.constraint, fixed_origin=True)
 
 
 def _half_price(problem: Problem) -> float:
@@ -144,8 +166,14 @@ def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
     arrays = (z.indptr, z.indices, z.data, run.program.matrix, run.linear, run.rank_one)
     target = quadratic.target * run.problem.dictionary.units**2  # pulls are in the units of the standard form
     subtract_image(*map(read_only, arrays), target, codes)
-    codes[_entries(z)] += z.data * codes.dtype.type(1.0 - quadratic.ridge / target)
+    codes[_entries(z)] += _share_of_own(quadratic, target, z)
     return codes
+
+
+def _share_of_own(quadratic: Quadratic, target: float, z: sparse.csr_array) -> np.ndarray:
+    """z_j less what atom j pays for it, over the target."""
+    prices = quadratic.prices if quadratic.surcharges is None else quadratic.prices[z.indices]
+    return z.data * (1.0 - prices / target)
 
 
 def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:

@@ -173,9 +173,9 @@ def test_pricing_error_stays_within_its_bound(size):
     pricing = np.ascontiguousarray(np.broadcast_to(rng.integers(20_000, 32_000, 64).astype(np.int16), (size, 64)))
     nothing, ones = np.empty((0, 0)), np.ones(max(size, 64))
     program = host_kernels.Program(
-        matrix=nothing, pricing=pricing, atoms=nothing, numbers=np.ones(6), labels=np.zeros(1, int), lengths=ones,
-        longest=1.0, norms=ones, largest_norm=1.0, ridge=0.0, kappa=0.0, shift=0.0, sums_to_one=False, signed=False,
-        tol=1e-8,
+        matrix=nothing, pricing=pricing, atoms=nothing, numbers=np.ones(7), labels=np.zeros(1, int), lengths=ones,
+        longest=1.0, norms=ones, largest_norm=1.0, prices=0.0 * ones, kappa=0.0, shift=0.0, sums_to_one=False,
+        signed=False, tol=1e-8,
     )  # fmt: skip
     work = host_kernels.make_workspace(size, 64)
     work.support[:size], work.sign[:], work.code[:] = np.arange(size), 1.0, rng.uniform(0.9, 1.0, size)

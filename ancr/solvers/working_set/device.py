@@ -183,7 +183,7 @@ class DeviceWorkingSet(Solver):
         self._longest, self._shortest = float(np.sqrt(diagonal.max())), shortest(diagonal)
         self._kappa = kappa_of(diagonal, self.sums_to_one)
         keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget
-        self._matrix = quadratic.matrix(self._double, shift=-quadratic.ridge) if keeps_matrix else None
+        self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Report queries that could not be certified."""
@@ -281,11 +281,11 @@ class DeviceWorkingSet(Solver):
         if not started:
             pull = quadratic.linear(dictionary, queries)
         elif quadratic.blocks:
-            pull = quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), ridge=False)
+            pull = quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), prices=False)
         else:
             aim = quadratic.target * queries - quadratic.gram * self._image(dictionary, batch)
             pull = aim @ dictionary.coordinates.T
-        own = xp.astype(gather(pull, batch.support), xp.float64) - quadratic.ridge * batch.code
+        own = xp.astype(gather(pull, batch.support), xp.float64) - self._prices(batch.support) * batch.code
         if quadratic.ridge and started:
             pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
         limit = xp.sum(batch.code * own, axis=1) if self.sums_to_one else xp.zeros_like(batch.code[:, 0])
@@ -374,7 +374,17 @@ class DeviceWorkingSet(Solver):
                 weight = quadratic.gram + quadratic.blocks * same
             blocks = weight * blocks
         identity = xp.eye(capacity, dtype=blocks.dtype, device=device(blocks))
-        return blocks + (self._kappa + quadratic.ridge * identity)
+        prices = self._prices(support)
+        return blocks + (self._kappa + (prices if isinstance(prices, float) else prices[:, :, None]) * identity)
+
+    def _prices(self, support: Array) -> Any:
+        """What the atoms of each support pay for c_j²."""
+        quadratic = self._work.quadratic
+        if quadratic.surcharges is None:
+            return quadratic.ridge
+        xp = namespace(support)
+        flat = xp.take(like(quadratic.prices, support), xp.reshape(support, (-1,)))
+        return xp.reshape(flat, support.shape)
 
     def _exchange(self, blocks: Array, batch: _Batch, allowed: Array, pull: Array) -> tuple[Array, Array]:
         """Minimise on the working sets, dropping atoms that turn negative; return the codes and which improved."""

@@ -99,6 +99,10 @@ class HostWorkingSet(Solver):
 
         problem, dictionary = self.problem, self.problem.dictionary
         self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
+        self._multiples = problem.quadratic.multiples
+        if self._multiples is not None:  # atoms divided by their multiples have one ℓ1 price
+            dictionary = dictionary.rescaled(1.0 / self._multiples)
+            problem = replace(problem, dictionary=dictionary, quadratic=problem.quadratic.without_multiples())
         # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
         in_double = dictionary.is_single and not _exceeds_rounding(problem.standard_form.problem)
         size = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize)
@@ -112,7 +116,7 @@ class HostWorkingSet(Solver):
         dictionary, quadratic = self.form.dictionary, self.form.quadratic
         self.source = dictionary
         norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
-        diagonal = norms**2 + quadratic.ridge
+        diagonal = norms**2 + quadratic.prices
         nothing = np.empty((0, 0), dictionary.dtype)
         matrix = self._matrix() if self.keeps_matrix else nothing
         # With few atoms a cheaper product gains little, and without H class terms need products of their own.
@@ -121,20 +125,28 @@ class HostWorkingSet(Solver):
         self._products = SingleProducts(dictionary) if gains else None
         # Errors are given for atoms whose norm in H is one.
         self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
-        sums_to_one = problem.constraint.sums_to_one
+        sums_to_one, ridge = problem.constraint.sums_to_one, float(quadratic.ridge)
         self.program = Program(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
             atoms=nothing if self.keeps_matrix and self._products is None else dictionary.coordinates,
             numbers=np.array(
-                [quadratic.gram, quadratic.blocks, DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal)]
+                [
+                    quadratic.gram,
+                    quadratic.blocks,
+                    DEPENDENT,
+                    SHARE_OF_GAP,
+                    roundings(dictionary),
+                    shortest(diagonal),
+                    ridge,
+                ]
             ),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
             longest=float(np.sqrt(diagonal.max())),
             norms=norms,
             largest_norm=float(norms.max()),
-            ridge=float(quadratic.ridge),
+            prices=np.full(dictionary.n_atoms, quadratic.prices, float),
             kappa=kappa_of(diagonal, sums_to_one),
             shift=quadratic.absolute / 2.0 if problem.has_l1_term else 0.0,
             sums_to_one=sums_to_one,
@@ -142,12 +154,23 @@ class HostWorkingSet(Solver):
             tol=self.tol,
         )
 
+    def given(self, codes: sparse.csr_array) -> sparse.csr_array:
+        """Codes over the atoms as given."""
+        if self._multiples is not None:
+            codes.data /= self._multiples[codes.indices].astype(codes.dtype)
+        return codes
+
+    @property
+    def per_query(self) -> np.ndarray | float:
+        """What an atom of the problem that is solved is, as a multiple of the query that is the same sample."""
+        return 1.0 if self._multiples is None else 1.0 / self._multiples
+
     def _matrix(self) -> np.ndarray:
         """H without the ridge; the dictionary's Gram matrix itself if the two are equal."""
         quadratic, dictionary = self.form.quadratic, self.source
         if quadratic.gram == 1.0 and not quadratic.blocks:
             return dictionary.gram
-        return quadratic.matrix(dictionary, shift=-quadratic.ridge)
+        return quadratic.matrix(dictionary, prices=False)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Report queries that could not be certified."""
@@ -382,7 +405,7 @@ class Run:
         queries, codes = self.queries[todo], self.codes(todo)
         if self._products is not None:
             return self._products(quadratic.target * queries - quadratic.gram * dictionary.image(codes))
-        pull, error = quadratic.pull(dictionary, queries, codes, ridge=False), np.zeros(len(todo))
+        pull, error = quadratic.pull(dictionary, queries, codes, prices=False), np.zeros(len(todo))
         if pull.dtype == np.float32 and not quadratic.blocks:
             # An upper bound on the rounding error of such products in single precision.
             error = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / (self.program.largest_norm or 1.0)
@@ -402,7 +425,7 @@ class Run:
     def solution(self) -> Solution:
         """The solution of a finished run; the certificate decides about queries that rounding leaves in doubt."""
         problem, rounds, converged = self._solver.problem, self.found[:, 2].astype(int), self.finished()
-        codes = self.codes()
+        codes = self._solver.given(self.codes())
         if not np.isfinite(codes.data).all():  # beyond the range of single precision
             converged &= np.isfinite(row_sums(codes))
         solution = Solution(codes, rounds, converged, problem, self._given)

@@ -25,7 +25,7 @@ _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORR
 
 FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL, STALLED = range(5)
 # Positions in ``Program.numbers``.
-GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, SHORTEST = range(6)
+GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, SHORTEST, RIDGE = range(7)
 # Atoms per run; the hardest pull of each run is kept.
 _RUN = 64
 # With a tolerance above this, the accuracy of the factor is enough.
@@ -40,19 +40,20 @@ _FIRST = 32
 # The integer that stands for a correlation of one in ``pricing``: two bytes' range, less a margin for rounding.
 STEPS = 32_000
 
-# The problem. ``matrix`` is H without the ridge. ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) as integers:
-# two bytes per entry, since pricing is limited by memory bandwidth. Both are empty if they would not fit; then entries
-# come from ``atoms``, weighted by ``numbers[GRAM]``, plus ``numbers[BLOCKS]`` within a class. ``kappa`` is added to
-# every entry of H on Σc = 1, see `tolerances`. ``lengths`` are √H_jj, ``norms`` the same without the ridge, ``longest``
-# and ``largest_norm`` the largest of each. ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol``
-# is the relative gap to reach. The other ``numbers`` are constants of `tolerances`: numba would freeze imported values,
-# and separate fields make the kernels slower, by 8 % for four of them.
+# The problem. ``matrix`` is H without what atoms pay for c_j², their ``prices``; ``numbers[RIDGE]`` is the least price.
+# ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) as integers: two bytes per entry, since pricing is limited by
+# memory bandwidth. Both are empty if they would not fit; then entries come from ``atoms``, weighted by
+# ``numbers[GRAM]``, plus ``numbers[BLOCKS]`` within a class. ``kappa`` is added to every entry of H on Σc = 1, see
+# `tolerances`. ``lengths`` are √H_jj, ``norms`` those without prices, ``longest`` and ``largest_norm`` the largest.
+# ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach. The other
+# ``numbers`` are constants of `tolerances`: numba would freeze imported values, and separate fields make the kernels
+# slower, by 8 % for four of them.
 #
 # A query's ``scaled_query`` is target·y, so that b = Xᵀ·scaled_query; it is empty if b is known to the last digit.
 # Otherwise b is off by up to ``linear_error``, and a priced pull by up to ``pull_error``, times the norm of the atom.
 Program = namedtuple(
     "Program",
-    "matrix pricing atoms numbers labels lengths longest norms largest_norm ridge kappa shift sums_to_one signed tol",
+    "matrix pricing atoms numbers labels lengths longest norms largest_norm prices kappa shift sums_to_one signed tol",
 )
 
 # The working arrays of a query. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is
@@ -165,7 +166,7 @@ def _extend(program, linear, work, factored, size):
             b -= inner * work.ahead[j]
             one -= inner * work.ones[j]
             square += inner * inner
-        diagonal = work.row[kept] + program.kappa + program.ridge
+        diagonal = work.row[kept] + program.kappa + program.prices[atom]
         if diagonal - square > program.numbers[DEPENDENT] * diagonal:
             pivot = np.sqrt(diagonal - square)
             row[kept], work.ahead[kept], work.ones[kept] = pivot, b / pivot, one / pivot
@@ -346,7 +347,7 @@ def _polish(program, linear, work, size, limit):
         missing, level = 1.0, 0.0
         for i in range(size):
             atom, sign = work.support[i], work.sign[i]
-            pull = sign * linear[atom] - program.ridge * work.code[i]
+            pull = sign * linear[atom] - program.prices[atom] * work.code[i]
             _read_row(program, linear, work, atom, size)
             for j in range(size):
                 pull -= work.code[j] * sign * work.sign[j] * work.row[j]
@@ -589,10 +590,10 @@ def _first_support(program, linear, scaled_query, work):
     largest = _largest_excess(program, work, 0, 0.0)
     if not program.sums_to_one and largest <= program.shift:
         return 0
-    strong = program.ridge > 0.25 * largest and not program.signed
+    strong = program.numbers[RIDGE] > 0.25 * largest and not program.signed
     values = work.pull if strong else work.hardest
     size = program.largest_norm * program.largest_norm if program.sums_to_one else abs(largest)
-    radius = program.ridge + size / 8.0 + 1e-300
+    radius = program.numbers[RIDGE] + size / 8.0 + 1e-300
     threshold = _threshold(values, radius, largest)
     threshold = min(threshold if program.sums_to_one else max(threshold, program.shift), largest)
     most = linear.size if strong else min(_FIRST, work.target.size)
@@ -608,7 +609,7 @@ def _improve(program, linear, scaled_query, work, size, limit, value, excess, mo
     return.
     """
     before = stood = size
-    most = min(most, max(16, before if program.ridge > 0.0 else before // 4))
+    most = min(most, max(16, before if program.numbers[RIDGE] > 0.0 else before // 4))
     while True:
         size = _admit(program, scaled_query, work, before, limit, excess, 0.1 if most > 1 else 1.0, most)
         if size < 0:

@@ -8,9 +8,9 @@ from ancr import RepresentationClassifier, solve
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import QUADRATICS
-from ancr.selection.leave_one_out import LeaveOneOut
 from ancr.selection.scoring import candidates, leave_one_out
 from ancr.sets import SETS
+from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.spaces import Space
 
 FREE = [

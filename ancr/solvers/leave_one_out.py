@@ -28,11 +28,10 @@ from ancr.backends.arrays import blas_threads_for, map_rows
 from ancr.backends.psd import psd_inverse
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
-from ancr.quadratics import relaxed
 from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.gram_closed_form import GramClosedForm
-from ancr.solvers.relaxed import Relaxed, from_last_pricing, shift
+from ancr.solvers.relaxed import Relaxed, factors_of, from_last_pricing, inner_problem, shift
 from ancr.solvers.whitening import spectrum
 from ancr.solvers.working_set.host import HostWorkingSet, Run
 
@@ -67,6 +66,11 @@ class LeaveOneOut:
     @cached_property
     def _spectrum(self) -> Any:
         return spectrum(self.dictionary)
+
+    def _spectrum_of(self, problem: Problem) -> Any:
+        """One for all problems, unless prices of the atoms make the space depend on λ."""
+        factors = factors_of(problem)
+        return self._spectrum if factors is None else spectrum(self.dictionary.rescaled(factors))
 
     @staticmethod
     def accepts(problem: Problem) -> bool:
@@ -131,45 +135,51 @@ class LeaveOneOut:
 
     def _constrained(self, problem: Problem) -> Block:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
+        ratio = np.ones(problem.dictionary.n_atoms)
         if problem.relaxation is None:
             # b of an atom is a row of the Gram matrix only if queries and atoms have the same centre.
             same = problem.quadratic.target == problem.quadratic.gram
             inner, leverage = replace(problem, fixed_origin=not same), np.zeros(problem.dictionary.n_atoms)
         else:
-            quadratic = relaxed(problem.quadratic.ridge, problem.relaxation)
+            spectrum_ = self._spectrum_of(problem)
             # The rank-one update is one of b about the given origin.
-            whitened = self._spectrum.at(shift(problem)).dictionary
-            inner = Problem(whitened, quadratic, problem.constraint, fixed_origin=True)
+            inner = inner_problem(problem, spectrum_.at(shift(problem)).dictionary)
             # 1 − h is small for an isolated atom: h must not come from a product in single precision.
-            leverage = self._spectrum.leverage(shift(problem))
+            leverage = spectrum_.leverage(shift(problem))
+            factors = factors_of(problem)
+            ratio = ratio if factors is None else factors**2
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
-        gram = solver.source.gram
+        gram, ratio = solver.source.gram, ratio * solver.per_query
         self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
         constraint = id(problem.constraint)
         known = self._known.get((constraint, problem.relaxation), self._known.get(constraint))
 
         def block(rows: slice) -> tuple[Any, Any]:
-            run = _leaving_out(solver, gram, leverage, rows)
+            run = _leaving_out(solver, gram, leverage, ratio, rows)
             if known is not None:
                 run.begin_with(known[rows])
             run.to_the_end()
             self._unmet.append(int(np.count_nonzero(~(run.finished() | run.in_doubt()))))
-            z = run.codes()
+            z = solver.given(run.codes())
             return (z if problem.relaxation is None else _without_own(run, z)), z
 
         return block
 
 
-def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray, rows: slice) -> Run:
-    """A run with the atoms ``rows`` as queries, each coded without itself."""
+def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray, ratio: np.ndarray, rows: slice) -> Run:
+    """A run with the atoms ``rows`` as queries, each coded without itself.
+
+    ``ratio`` is what an atom is as a multiple of the query that is the same sample: with weights, D_ii² in a relaxed
+    problem, see `ancr.solvers.relaxed`.
+    """
     own = np.arange(rows.start, rows.stop)
-    target, left = solver.problem.quadratic.target, 1.0 - leverage[rows]
-    linear = gram[rows] * (target / left).astype(gram.dtype)[:, None]
+    target, left, own_ratio = solver.problem.quadratic.target, 1.0 - leverage[rows], ratio[rows]
+    linear = gram[rows] * (target / left / own_ratio).astype(gram.dtype)[:, None]
     linear[np.arange(len(own)), own] = 0.0
     queries = solver.problem.dictionary.own_queries(rows)
     run = Run(solver, queries, linear, squares=solver.source.squares[rows])
-    run.banned, run.squares = own, run.squares / left
-    run.rank_one = np.where(leverage[rows] > 0.0, left / target**2, 0.0)
+    run.banned, run.squares = own, run.squares / left / own_ratio**2
+    run.rank_one = np.where(leverage[rows] > 0.0, left * own_ratio / target**2, 0.0)
     return run
 
 

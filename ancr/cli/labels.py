@@ -1,0 +1,183 @@
+"""Commands about labels: ``ancr audit`` and ``ancr next``."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ancr.cli.models import harmless
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
+
+_SIDE = 96
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@LABEL
+@click.option(
+    "-o",
+    "--output",
+    default=Path("audit"),
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for audit.csv and audit.html.",
+)
+@click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
+@click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
+@IMAGE_FEATURES
+@STANDARDIZE
+def audit(
+    data: Path,
+    label: str | None,
+    output: Path,
+    top: int,
+    raw_text: bool,
+    features: str,
+    standardize: bool | None,
+) -> None:
+    """Find the labels of DATA, a table or a folder of images, that are probably wrong.
+
+    Each sample is judged by all others. audit.csv lists all samples, the most suspicious first, with the label that the
+    others suggest, the probability that the given one is right, and the samples that speak against it and for it.
+    audit.html shows the same with thumbnails, and boxes to keep or correct a label; it exports the corrected labels.
+
+    \b
+    Example:
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr audit wine.csv --label target --output wine-audit
+    """
+    with readable_errors():
+        from ancr.atomic import check_folder, write_text
+        from ancr.features.user_data import load_user_data
+        from ancr.labels.page import audit_page
+        from ancr.progress import progress_bar
+
+        check_folder(output / "audit.csv", create=True)
+        with progress_bar("reading, judging, writing", 3) as advance:
+            user_data = load_user_data(data, label, features)
+            advance(1)
+            found = _audited(user_data, standardize)
+            advance(1)
+            output.mkdir(parents=True, exist_ok=True)
+            names = [str(name) for name in user_data.names]
+            _write_table(output / "audit.csv", found, names, raw_text)
+            thumbnail = _thumbnails(user_data.image_paths)
+            title = f"Audit of the labels of {data.name}"
+            # A name that is not UTF-8 has surrogates, which no page can hold.
+            page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail)
+            write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
+            advance(1)
+    click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
+    click.echo(f"{output}: {len(names)} labels, about {found.n_errors} wrong")
+
+
+def _audited(user_data: Any, standardize: bool | None) -> Any:
+    """The audit, on scaled columns where a classifier would be trained on them."""
+    from ancr import ANCRClassifierCV, audit_labels
+    from ancr.features.columns import StandardColumns
+
+    bunch = user_data.bunch
+    vectors = bunch.data
+    if user_data.is_standardized(standardize):
+        vectors = StandardColumns().fit(vectors).transform(vectors)
+    estimator = ANCRClassifierCV(**user_data.spaces(standardize))
+    return audit_labels(vectors, bunch.target_names[bunch.target].astype(str), estimator=estimator)
+
+
+def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> None:
+    from ancr.atomic import atomic_path
+
+    sides = {"against": found.speaks_against, "for": found.speaks_for}
+    count = found.speaks_for.indices.shape[1]
+    header = [f"{side}_{place}{what}" for side in sides for place in range(1, count + 1) for what in ("", "_weight")]
+    with atomic_path(path) as draft, draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sample", "label", "suggested", "probability", "score", *header])
+        for i in found.ranking.tolist():
+            row = [names[i], str(found.labels[i]), str(found.suggested[i])]
+            row += [f"{found.probability[i]:.6g}", f"{found.score[i]:.6g}"]
+            for witnesses in sides.values():
+                pairs = [text for index, weight in witnesses.of(i) for text in (names[index], f"{weight:.6g}")]
+                row += pairs + [""] * (2 * count - len(pairs))
+            writer.writerow(row if raw_text else map(harmless, row))
+
+
+def _thumbnails(paths: Any) -> Callable[[int], str | None] | None:
+    """Function for the ``data:`` address of a sample's small image; None for tables."""
+    if not len(paths):
+        return None
+    from functools import lru_cache
+    from io import BytesIO
+
+    @lru_cache(None)
+    def address(index: int) -> str | None:
+        from base64 import b64encode
+
+        from PIL import Image
+
+        from ancr.features.images import reading
+
+        with reading(paths[index]), Image.open(paths[index]) as image:
+            small = image.convert("RGB")
+            small.thumbnail((_SIDE, _SIDE))
+        buffer = BytesIO()
+        small.save(buffer, "PNG")
+        return "data:image/png;base64," + b64encode(buffer.getvalue()).decode()
+
+    return address
+
+
+@click.command("next")
+@click.argument("model", type=FILE)
+@click.argument("pool", type=click.Path(path_type=Path))
+@click.option("-n", "number", default=20, show_default=True, type=click.IntRange(1), help="How many to choose.")
+@click.option(
+    "--strategy", default="auto", show_default=True, type=click.Choice(["auto", "margin", "far", "random"]), help="How."
+)
+@click.option("--seed", default=0, show_default=True, help="Orders samples that are equally good.")
+@click.option("-o", "--output", type=FILE, help="A file for the names. Default: the terminal.")
+def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output: Path | None) -> None:
+    """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.
+
+    The names of the samples whose labels would help most, one per line, the most useful first: those that the model is
+    unsure about, far from each other and from those that have a label.
+
+    \b
+    Example:
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr train wine.csv --label target --output wine-model.npz
+      ancr next wine-model.npz wine.csv -n 5
+    """
+    with readable_errors():
+        import numpy as np
+
+        from ancr import next_to_label
+        from ancr.atomic import write_text
+        from ancr.features.user_data import query_chunks
+        from ancr.model_file import Model
+        from ancr.progress import progress_bar
+
+        if output is not None:
+            check_output(output, model, pool)
+        trained = Model.load(model)
+        vectors, names = [], []
+        with progress_bar("reading") as advance:
+            for chunk, chunk_names in query_chunks(pool, trained.features, trained.columns):
+                if chunk.shape[1] != trained.samples.shape[1]:
+                    raise ValueError(
+                        f"{pool} has vectors of {chunk.shape[1]} numbers, but the model was trained on "
+                        f"{trained.samples.shape[1]}"
+                    )
+                vectors.append(chunk)
+                names += chunk_names
+                advance(len(chunk_names))
+        pipeline = trained.build()
+        samples = np.concatenate(vectors)
+        inputs = pipeline[:-1].transform(samples) if len(pipeline) > 1 else samples
+        rows = next_to_label(pipeline[-1], inputs, number, strategy=strategy, random_state=seed)
+        lines = "".join(f"{names[row]}\n" for row in rows)
+        if output is not None:
+            write_text(output, lines)
+    click.echo(lines if output is None else f"{output}: {len(rows)} samples", nl=output is not None)

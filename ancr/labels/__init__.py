@@ -1,0 +1,1 @@
+"""Labels: which of those given are wrong, and which to ask for next."""

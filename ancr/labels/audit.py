@@ -1,0 +1,261 @@
+"""An audit of labels: which are suspicious, what they should be, and who says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ancr.backends.arrays import to_numpy
+from ancr.labels.held_out import Judgement, Witnesses, can_leave_out, leave_each_out
+from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
+from ancr.labels.suspicion import ErrorCount, Errors
+
+# The least that a suspicious sample keeps of its weight: at zero it could not be judged again.
+_LEAST_WEIGHT = 1e-3
+# Samples in a short table.
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class LabelAudit:
+    """What all other samples say about the label of each.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        The labels given.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    score : ndarray of shape (n_samples,)
+        Log-odds against the given label, larger is more suspicious, see `ancr.labels.suspicion`; −∞ for a sample that
+        could not be judged: one whose class has no other, and one of weight zero.
+    probability : ndarray of shape (n_samples,)
+        Calibrated probability that the given label is right.
+    suggested : ndarray of shape (n_samples,)
+        The label that the other samples suggest.
+    speaks_for, speaks_against : Witnesses
+        For each sample those that represent it and have its label, and those that have another, with their weights.
+    n_errors : ErrorCount
+        How many labels are wrong: ``estimate``, ``low`` and ``high``.
+    misfit : ndarray of shape (n_samples,)
+        Share of a sample's squared length that no others represent.
+    precisions : ndarray of shape (n_samples,)
+        Expected share of wrong labels among those at least as suspicious.
+    classifier : BaseRepresentationClassifier
+        What judged; its space measures duplicates and leaks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier, audit_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[7] = 2
+    >>> audit = audit_labels(X, y, estimator=ANCRClassifier(kernel="rbf", alpha=0.1))
+    >>> int(audit.ranking[0]), int(audit.suggested[7])
+    (7, 0)
+    """
+
+    labels: np.ndarray
+    classes: np.ndarray
+    score: np.ndarray
+    probability: np.ndarray
+    suggested: np.ndarray
+    speaks_for: Witnesses
+    speaks_against: Witnesses
+    n_errors: ErrorCount
+    misfit: np.ndarray
+    precisions: np.ndarray
+    classifier: Any
+
+    @cached_property
+    def ranking(self) -> np.ndarray:
+        """Samples, the most suspicious first."""
+        return np.argsort(-self.score, kind="stable")
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """How often each label given (row) meets each label suggested (column), in the order of ``classes``."""
+        table = np.zeros((len(self.classes),) * 2, int)
+        np.add.at(table, tuple(np.searchsorted(self.classes, one) for one in (self.labels, self.suggested)), 1)
+        return table
+
+    def is_error(self, precision: float = 0.9) -> np.ndarray:
+        """Which labels to call wrong, as many as possible so that this share of them is expected to be.
+
+        Parameters
+        ----------
+        precision : float, default=0.9
+            Between 0 and 1. Higher means fewer and surer.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples,)
+            A label that is also the suggested one is never called wrong.
+        """
+        if not 0.0 < precision <= 1.0:
+            raise ValueError(f"precision must be above 0 and at most 1, got {precision!r}")
+        return (self.precisions >= precision) & (self.suggested != self.labels) & np.isfinite(self.score)
+
+    @cached_property
+    def duplicates(self) -> list[Pair]:
+        """Pairs of samples that are nearly the same, the nearest first."""
+        return near_duplicates(self.classifier.dictionary_)
+
+    @property
+    def outliers(self) -> np.ndarray:
+        """Samples that no others represent, the strangest first: misfits beyond three times the usual spread."""
+        low, high = np.percentile(self.misfit, [25, 75])
+        strange = np.flatnonzero(self.misfit > high + 3.0 * (high - low))
+        return strange[np.argsort(-self.misfit[strange], kind="stable")]
+
+    def leaks(self, X: Any, near: float = NEAR) -> list[Pair]:
+        """Rows of another set, such as a test set, that are nearly the same as a sample of this one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The other set.
+        near : float
+            Share of the usual distance to the nearest sample below which two count as the same.
+
+        Returns
+        -------
+        list of Pair
+            ``first`` is a sample of the audit, ``second`` a row of X, with their ``distance``; the nearest first.
+        """
+        return leaks(self.classifier, X, near)
+
+    def to_frame(self) -> Any:
+        """A pandas frame with one row per sample, the most suspicious first; the index is the sample."""
+        import pandas as pd
+
+        columns = {
+            "label": self.labels,
+            "suggested": self.suggested,
+            "score": self.score,
+            "probability": self.probability,
+            "misfit": self.misfit,
+            "speaks_against": [[index for index, _ in self.speaks_against.of(i)] for i in range(len(self.labels))],
+            "speaks_for": [[index for index, _ in self.speaks_for.of(i)] for i in range(len(self.labels))],
+        }
+        return pd.DataFrame(columns).loc[self.ranking]
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.labels)} labels, about {self.n_errors} wrong"]
+        for i in self.ranking[:_SHOWN]:
+            chance = f"right with probability {self.probability[i]:.3f}"
+            lines.append(f"  sample {i:>6}  {self.labels[i]!s:<12} rather {self.suggested[i]!s:<12} {chance}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<LabelAudit of {len(self.labels)} labels, about {self.n_errors} wrong>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{i}</td><td>{escape(str(self.labels[i]))}</td><td>{escape(str(self.suggested[i]))}</td>"
+            f"<td>{self.probability[i]:.3f}</td></tr>"
+            for i in self.ranking[:_SHOWN]
+        )
+        head = "<tr><th>sample</th><th>label</th><th>suggested</th><th>probability of the label</th></tr>"
+        return f"<p>{len(self.labels)} labels, about {escape(str(self.n_errors))} wrong</p><table>{head}{rows}</table>"
+
+    def plot(self, images: Any = None, top: int = 10) -> Any:
+        """Draw the most suspicious samples, each with those that speak against its label.
+
+        Parameters
+        ----------
+        images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), or None
+            An image of each sample; None draws the scores of all samples in order instead.
+        top : int, default=10
+            Samples to draw.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from matplotlib.figure import Figure
+
+        if images is None:
+            figure = Figure(figsize=(6, 3), layout="constrained")
+            axes = figure.add_subplot()
+            axes.plot(self.probability[self.ranking])
+            axes.set(xlabel="samples, the most suspicious first", ylabel="probability of the label")
+            return figure
+        if len(images) != len(self.labels):
+            raise ValueError(f"images must hold one image per sample, {len(self.labels)}, got {len(images)}")
+        chosen = self.ranking[:top]
+        width = 1 + self.speaks_against.indices.shape[1]
+        figure = Figure(figsize=(1.2 * width, 1.4 * max(len(chosen), 1)), layout="constrained")
+        for row, sample in enumerate(chosen):
+            shown = [int(sample), *(index for index, _ in self.speaks_against.of(int(sample)))]
+            for column, index in enumerate(shown):
+                axes = figure.add_subplot(len(chosen), width, row * width + column + 1)
+                axes.imshow(images[index], cmap="gray")
+                given = f"{self.labels[index]}" if column else f"{self.labels[index]} → {self.suggested[index]}"
+                axes.set_title(given.replace("$", r"\$"), fontsize=7)
+                axes.set_axis_off()
+        return figure
+
+
+def audit_fitted(classifier: Any, rounds: int = 2) -> LabelAudit:
+    """Audit the training samples of a fitted classifier: each judged by all others, without a refit.
+
+    Parameters
+    ----------
+    classifier : BaseRepresentationClassifier
+        Fitted.
+    rounds : int
+        Times that samples are judged; after the first, each has the weight that its label is right.
+    """
+    if reason := can_leave_out(classifier):
+        raise ValueError(f"estimator: samples cannot be left out without a refit, because {reason}")
+    dictionary = classifier.dictionary_
+    given = np.full(dictionary.n_samples, -1)
+    given[dictionary.order] = dictionary.labels
+    judgement = leave_each_out(classifier)
+    first = _errors(judgement, given)
+    for _ in range(rounds - 1):
+        trusted = np.ones(dictionary.n_samples)
+        trusted[judgement.judged] = 1.0 - _errors(judgement, given).probability()
+        judgement = leave_each_out(classifier, np.maximum(trusted[dictionary.order], _LEAST_WEIGHT))
+    return make_audit(judgement, given, to_numpy(classifier.classes_), classifier, first)
+
+
+def _errors(judgement: Judgement, given: np.ndarray) -> Errors:
+    """What the samples that could be judged say about how many labels are wrong."""
+    if not judgement.judged.any():
+        raise ValueError("y: every class has one sample, so that no label can be judged by others")
+    return Errors(judgement.decisions[judgement.judged], given[judgement.judged])
+
+
+def make_audit(
+    judgement: Judgement, given: np.ndarray, classes: np.ndarray, classifier: Any, first: Errors | None = None
+) -> LabelAudit:
+    """An audit from a judgement of labels given as indices of classes.
+
+    ``first`` is what the first round said: later rounds rank better, but with the weights of suspicious samples gone,
+    they count too few of them.
+    """
+    judged, last = judgement.judged, _errors(judgement, given)
+    counted = last if first is None else first
+    last.share = counted.share
+    score, probability, precisions = np.full(len(given), -np.inf), np.ones(len(given)), np.zeros(len(given))
+    score[judged], probability[judged], precisions[judged] = last.scores, 1.0 - last.probability(), last.precision()
+    suggested = np.where(judged, judgement.decisions.argmax(axis=1), given)
+    return LabelAudit(
+        classes[given],
+        classes,
+        score,
+        probability,
+        classes[suggested],
+        judgement.speaks_for,
+        judgement.speaks_against,
+        counted.count,
+        judgement.misfits,
+        precisions,
+        classifier,
+    )

@@ -1,0 +1,205 @@
+"""Each training sample judged by all others: decision values, the samples that speak for and against its label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from ancr.dictionary import BaseDictionary
+from ancr.labels.opinions import combined, smooth_problem
+from ancr.problem import Problem
+from ancr.solvers.leave_one_out import LeaveOneOut
+
+# Witnesses that are kept for each sample, on either side.
+WITNESSES = 5
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """Samples that a code uses, the largest weights first; −1 and weight 0 where there are fewer.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n_samples, n_witnesses)
+        Rows of the samples given.
+    weights : ndarray of the same shape
+        Their weights, above zero.
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+    def of(self, sample: int) -> list[tuple[int, float]]:
+        """``(sample, weight)`` of the witnesses of one sample."""
+        pairs = zip(self.indices[sample].tolist(), self.weights[sample].tolist(), strict=True)
+        return [(index, weight) for index, weight in pairs if index >= 0]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the others say about each sample, in the order given.
+
+    Attributes
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Decision values without the sample itself, larger is better: those of the classifier and of a smooth setting,
+        see `ancr.labels.opinions`.
+    speaks_for, speaks_against : Witnesses
+        Samples in its code with the same label, and those with another.
+    misfits : ndarray of shape (n_samples,)
+        ‖y − Xc‖²/‖y‖²: the share of a sample that no others represent.
+    judged : ndarray of bool of shape (n_samples,)
+        False for a sample whose class has no other, and for one of weight zero.
+    """
+
+    decisions: np.ndarray
+    speaks_for: Witnesses
+    speaks_against: Witnesses
+    misfits: np.ndarray
+    judged: np.ndarray
+
+
+def can_leave_out(classifier: Any) -> str | None:
+    """Why the samples of a fitted classifier cannot be left out without a refit; None if they can."""
+    problem = classifier.solver_.problem
+    if problem.dictionary.is_foreign:
+        return "its samples are not NumPy arrays"
+    if classifier.used_rule.learns:
+        return f"its rule {classifier.used_rule.name!r} learns from all samples"
+    if not classifier.solver_.is_exact or not LeaveOneOut.accepts(problem):
+        return "its solver is not exact, or without inequalities it has no ridge (alpha)"
+    return None
+
+
+def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgement:
+    """Judge each training sample of a fitted classifier by all others, without a refit.
+
+    Parameters
+    ----------
+    classifier : BaseRepresentationClassifier
+        Fitted; see `can_leave_out`.
+    weights : ndarray of shape (n_atoms,) or None
+        Factors of the atoms' weights, in the dictionary's order.
+    """
+    problem = classifier.solver_.problem if weights is None else _weighted(classifier.solver_.problem, weights)
+    dictionary = problem.dictionary
+    smooth = np.concatenate(LeaveOneOut(dictionary).map(smooth_problem(dictionary), partial(_scores, classifier)))
+
+    def judge(rows: slice, c: Any, z: Any) -> tuple[np.ndarray, ...]:
+        codes, queries = (z if classifier.code == "z" else c), dictionary.own_queries(rows)
+        misfits = _knowing(dictionary, rows, queries).misfits(queries, codes)
+        shares = np.asarray(misfits, float) / np.maximum(dictionary.squares[rows], 1e-300)
+        return _scores(classifier, rows, codes, codes), *_witnesses(dictionary, rows, codes), shares
+
+    parts = LeaveOneOut(dictionary).map(problem, judge)
+    decisions, *witnesses, misfits = (np.concatenate(part) for part in zip(*parts, strict=True))
+    alone = np.diff(dictionary.bounds)[dictionary.labels] == 1
+    if not alone.all():
+        decisions = combined(decisions, smooth, dictionary.labels, ~alone)
+    decisions[alone, dictionary.labels[alone]] = decisions[alone].min(axis=1)
+    return _in_given_order(dictionary, decisions, witnesses, misfits, ~alone)
+
+
+def _knowing(dictionary: BaseDictionary, rows: slice, queries: np.ndarray) -> BaseDictionary:
+    return dictionary.knowing_cross(queries, dictionary.gram[rows], dictionary.squares[rows])
+
+
+def _scores(classifier: Any, rows: slice, c: Any, z: Any) -> np.ndarray:
+    """Decision values of the classifier's rule for atoms whose codes over the others are known."""
+    queries = classifier.dictionary_.own_queries(rows)
+    return np.asarray(classifier.scores_of_codes(queries, c, _knowing(classifier.dictionary_, rows, queries)), float)
+
+
+def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
+    """The problem with atoms of other weights."""
+    before = problem.dictionary.weights
+    both = weights if before is None else before * weights
+    dictionary = replace(problem.dictionary, weights=both)
+    for name in ("gram", "block_grams", "squares"):  # they do not depend on weights
+        if name in vars(problem.dictionary):
+            vars(dictionary)[name] = vars(problem.dictionary)[name]
+    return replace(problem, dictionary=dictionary, quadratic=problem.quadratic.priced(weights))
+
+
+def _witnesses(dictionary: BaseDictionary, rows: slice, codes: Any) -> tuple[np.ndarray, ...]:
+    """Positions and weights of those for the label of each row, then of those against it."""
+    dense = codes.toarray() if sparse.issparse(codes) else codes
+    own = dictionary.labels[rows][:, None] == dictionary.labels
+    return (*_largest(np.where(own, dense, 0.0)), *_largest(np.where(own, 0.0, dense)))
+
+
+def _largest(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    count = min(WITNESSES, weights.shape[1])
+    columns = np.argpartition(-weights, count - 1, axis=1)[:, :count]
+    values = np.take_along_axis(weights, columns, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    columns, values = np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)
+    return np.where(values > 0.0, columns, -1), np.maximum(values, 0.0)
+
+
+def _in_given_order(
+    dictionary: BaseDictionary, decisions: np.ndarray, witnesses: list[np.ndarray], misfits: np.ndarray, judged: Any
+) -> Judgement:
+    def given(values: np.ndarray, missing: Any = 0.0) -> np.ndarray:
+        full = np.full((dictionary.n_samples, *values.shape[1:]), missing, values.dtype)
+        full[dictionary.order] = values
+        return full
+
+    names = np.append(dictionary.order, -1)  # the last entry is for "none"
+    places_for, weights_for, places_against, weights_against = witnesses
+    return Judgement(
+        given(decisions),
+        Witnesses(given(names[places_for], -1), given(weights_for)),
+        Witnesses(given(names[places_against], -1), given(weights_against)),
+        given(misfits),
+        given(judged, False),
+    )
+
+
+def _misfits_and_codes(queries: np.ndarray, solution: Any) -> tuple[np.ndarray, np.ndarray]:
+    dictionary, codes = solution.problem.dictionary, solution.codes
+    squares = np.maximum(dictionary.squared_norms(queries), 1e-300)
+    misfits = dictionary.misfits(queries, solution.sorted_codes) / squares
+    return misfits, codes.toarray() if sparse.issparse(codes) else codes
+
+
+def judge_in_folds(
+    classifier: Any, X: np.ndarray, y: np.ndarray, folds: list[Any], part: Callable[..., np.ndarray]
+) -> Judgement:
+    """Judge each sample by a classifier that was fitted without its fold, where groups must stay together.
+
+    Parameters
+    ----------
+    classifier : BaseRepresentationClassifier
+        Cloned and fitted for each fold.
+    X, y : ndarray
+        Samples and the indices of their classes.
+    folds : list
+        ``(train, test)`` row numbers.
+    part : callable
+        ``part(X, rows, columns)``: some of the samples, as `ancr.spaces.Space.part`.
+    """
+    n, n_classes = len(y), int(y.max()) + 1
+    decisions, misfits, judged = np.zeros((n, n_classes)), np.zeros(n), np.zeros(n, bool)
+    kept = [np.full((n, WITNESSES), missing, type(missing)) for missing in (-1, 0.0, -1, 0.0)]
+    for train, test in folds:
+        fitted = clone(classifier).fit(part(X, train, train), y[train])
+        queries = part(X, test, train)
+        values = fitted.judge(queries, top=1)[0]
+        shares, codes = zip(*fitted.map_solutions("audit", queries, _misfits_and_codes), strict=True)
+        misfits[test], codes = np.concatenate(shares), np.concatenate(codes)
+        decisions[test] = values.min(axis=1, keepdims=True)  # a class missing from the training part comes last
+        decisions[np.ix_(test, fitted.classes_)] = values
+        judged[test] = np.isin(y[test], fitted.classes_)
+        own = y[test][:, None] == y[train]
+        for place, weights in enumerate((np.where(own, codes, 0.0), np.where(own, 0.0, codes))):
+            columns, sizes = _largest(weights)
+            kept[2 * place][test, : columns.shape[1]] = np.where(columns >= 0, train[columns], -1)
+            kept[2 * place + 1][test, : sizes.shape[1]] = sizes
+    return Judgement(decisions, Witnesses(*kept[:2]), Witnesses(*kept[2:]), misfits, judged)

@@ -1,0 +1,80 @@
+"""Samples that are nearly the same: duplicates among training samples, and leaks between two sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ancr.dictionary import BaseDictionary, check_samples
+
+# A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
+NEAR = 0.2
+# Rows compared at once.
+_ROWS = 1024
+
+
+class Pair(NamedTuple):
+    """Two samples that are nearly the same, and how far they are apart in the space of the classifier."""
+
+    first: int
+    second: int
+    distance: float
+
+
+def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair]:
+    """Pairs of training samples, the nearest first; rows are those of the samples given.
+
+    Parameters
+    ----------
+    dictionary : BaseDictionary
+        NumPy atoms.
+    near : float
+        Share of the median distance to the nearest sample below which two samples count as the same.
+    """
+    limit, starts = near * _usual_distance(dictionary), range(0, dictionary.n_atoms, _ROWS)
+    return _sorted([pair for start in starts for pair in _pairs_of(dictionary, start, limit)])
+
+
+def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair]:
+    rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
+    apart = _distances(dictionary, dictionary.gram[rows], dictionary.squares[rows])
+    left, right = np.nonzero(apart <= limit)
+    keep = left + start < right
+    pairs = zip(left[keep] + start, right[keep], apart[left[keep], right[keep]], strict=True)
+    return [Pair(*sorted((int(dictionary.order[i]), int(dictionary.order[j]))), float(far)) for i, j, far in pairs]
+
+
+def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
+    """Pairs of a training sample (first) and a row of X (second) that are nearly the same, the nearest first."""
+    dictionary: BaseDictionary = classifier.dictionary_
+    samples = check_samples(X, "X", dictionary.dtype)
+    if samples.shape[1] != classifier.n_features_in_:
+        raise ValueError(f"X must have the {classifier.n_features_in_} features of the audit, got {samples.shape[1]}")
+    limit, found = near * _usual_distance(dictionary), []
+    for start in range(0, len(samples), _ROWS):
+        rows = classifier.space_.rows(samples[start : start + _ROWS])
+        apart = _distances(dictionary, dictionary.cross(rows), dictionary.squared_norms(rows))
+        for row, atom in zip(*np.nonzero(apart <= limit), strict=True):
+            found.append(Pair(int(dictionary.order[atom]), start + int(row), float(apart[row, atom])))
+    return _sorted(found)
+
+
+def _usual_distance(dictionary: BaseDictionary) -> float:
+    """Median distance of an atom to the nearest other one."""
+    nearest = []
+    for start in range(0, dictionary.n_atoms, _ROWS):
+        rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
+        apart = _distances(dictionary, dictionary.gram[rows], dictionary.squares[rows])
+        apart[np.arange(apart.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
+        nearest.append(apart.min(axis=1))
+    return float(np.median(np.concatenate(nearest)))
+
+
+def _distances(dictionary: BaseDictionary, cross: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """‖x − y‖ for rows y and all atoms x."""
+    return np.sqrt(np.maximum(squares[:, None] + dictionary.squares - 2.0 * cross.astype(float), 0.0))
+
+
+def _sorted(pairs: list[Pair]) -> list[Pair]:
+    return sorted(pairs, key=lambda pair: (pair.distance, pair.first, pair.second))

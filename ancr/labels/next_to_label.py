@@ -1,0 +1,166 @@
+r"""Which samples to label next: those that the classifier is unsure about, far from each other and from the labelled.
+
+A batch of the least sure samples alone asks the same question many times, since neighbours are unsure together. So the
+least sure few batches are thinned: one by one, the sample farthest from all labelled and chosen ones joins, in the
+space of the classifier.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.dictionary import check_samples
+
+# Batches of the least sure samples that are thinned to one.
+_BATCHES = 6
+
+
+def next_to_label(
+    estimator: Any,
+    pool: Any,
+    n: int,
+    *,
+    labelled: Any = None,
+    strategy: str | Callable[..., Any] = "auto",
+    random_state: int = 0,
+) -> np.ndarray:
+    """Rows of a pool whose labels would help most.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A classifier of this package, fitted on the samples labelled so far.
+    pool : array-like of shape (n_pool, n_features)
+        Samples without a label.
+    n : int
+        How many to choose; all that are left if there are fewer.
+    labelled : array-like of int or None, default=None
+        Rows of the pool that have a label already: they are not chosen, and those chosen are far from them. Samples
+        that the estimator was fitted on need not be in the pool.
+    strategy : {"auto", "margin", "far", "random"} or callable, default="auto"
+        ``"auto"``: the six batches of least margin, thinned to those farthest from the labelled and from each other.
+        ``"margin"``: the least difference between the two largest decision values. ``"far"``: the farthest alone.
+        ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the pool, and the
+        largest are taken.
+    random_state : int, default=0
+        Orders samples that are equally good.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Rows of the pool, the most useful first.
+
+    Warns
+    -----
+    UserWarning
+        If samples as good as the last one chosen were left out: equal ones are taken in a random order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifier, next_to_label
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ANCRClassifier().fit(X[:50], y[:50])
+    >>> len(next_to_label(clf, X[50:300], 10))
+    10
+    """
+    if not isinstance(estimator, BaseRepresentationClassifier):
+        raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
+    check_is_fitted(estimator)
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"n must be a whole number above 0, got {n!r}")
+    samples = check_samples(pool, "pool", estimator.dictionary_.dtype)
+    if not callable(strategy) and strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {sorted(STRATEGIES)} or a callable, got {strategy!r}")
+    known = _rows(labelled, len(samples))
+    open_rows = np.setdiff1d(np.arange(len(samples)), known)
+    mixed = np.random.default_rng(random_state).permutation(open_rows)  # equal samples come in this order
+    if not len(mixed):
+        return mixed
+    function = STRATEGIES[strategy] if isinstance(strategy, str) else _by_callable(strategy)
+    return mixed[function(estimator, samples[mixed], min(int(n), len(mixed)), samples[known])]
+
+
+def _rows(labelled: Any, n_pool: int) -> np.ndarray:
+    if labelled is None:
+        return np.empty(0, int)
+    rows = np.asarray(labelled)
+    rows = np.flatnonzero(rows) if rows.dtype == bool and len(rows) == n_pool else rows
+    if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_pool):
+        raise ValueError(f"labelled must hold rows of the pool, 0 to {n_pool - 1}")
+    return rows.astype(int)
+
+
+def _margins(estimator: Any, samples: np.ndarray) -> np.ndarray:
+    values = np.abs(estimator.decision_function(samples))
+    if values.ndim == 1:
+        return values
+    top = np.partition(estimator.decision_function(samples), -2, axis=1)[:, -2:]
+    return top[:, 1] - top[:, 0]
+
+
+def _least_sure(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    return _smallest(_margins(estimator, samples), n)
+
+
+def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+    """Places of the n smallest values; tells of ties that the order of the rows decides."""
+    order = np.argsort(values, kind="stable")
+    if n < len(order) and values[order[n]] == values[order[n - 1]]:
+        equal = int(np.count_nonzero(values == values[order[n - 1]]))
+        text = f"{equal} samples are as good as the last one chosen: random_state decides between them"
+        warnings.warn(text, UserWarning, stacklevel=4)
+    return order[:n]
+
+
+def _unsure_and_far(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    unsure = np.argsort(_margins(estimator, samples), kind="stable")[: _BATCHES * n]
+    return unsure[_farthest(estimator, samples[unsure], n, labelled)]
+
+
+def _farthest(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    """One by one, the sample farthest from all labelled and chosen ones."""
+    dictionary, space = estimator.dictionary_, estimator.space_
+    # A dictionary of the candidates knows the inner products between them, in every space.
+    own = space.dictionary(samples)
+    rows = space.rows(samples)
+    nearest = np.full(len(samples), np.inf)
+    for atoms in (dictionary, space.dictionary(labelled) if len(labelled) else None):
+        if atoms is not None:
+            apart = atoms.squared_norms(rows)[:, None] + atoms.squares - 2.0 * atoms.cross(rows)
+            nearest = np.minimum(nearest, apart.min(axis=1))
+    chosen: list[int] = []
+    for _ in range(n):
+        best = int(np.argmax(nearest))
+        chosen.append(best)
+        nearest = np.minimum(nearest, own.squares + own.squares[best] - 2.0 * own.gram[best])
+        nearest[chosen] = -np.inf
+    return np.array(chosen)
+
+
+def _at_random(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    return np.arange(n)
+
+
+def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    def choose(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+        values = np.asarray(strategy(estimator, samples), float)
+        if values.shape != (len(samples),):
+            raise ValueError(f"strategy must return one number per sample, {len(samples)}, got shape {values.shape}")
+        return _smallest(-values, n)
+
+    return choose
+
+
+STRATEGIES: dict[str, Callable[..., np.ndarray]] = {
+    "auto": _unsure_and_far,
+    "margin": _least_sure,
+    "far": _farthest,
+    "random": _at_random,
+}

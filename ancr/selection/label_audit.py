@@ -1,0 +1,77 @@
+"""`audit_labels`: settings chosen on the labels as they are, then the audit at these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from ancr.backends.arrays import needs_numpy
+from ancr.classifiers.base import BaseRepresentationClassifier, RepresentationClassifier
+from ancr.dictionary import check_samples
+from ancr.labels.audit import LabelAudit, audit_fitted, make_audit
+from ancr.labels.held_out import judge_in_folds
+from ancr.selection.cross_validation import ANCRClassifierCV, RepresentationClassifierCV
+
+
+def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -> LabelAudit:
+    """Find the labels that are probably wrong: each sample is judged by all others.
+
+    A sample is coded over all others, without a refit, and its given label is compared with those that they suggest.
+    Then suspicious samples lose weight, and all are judged once more.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Their labels, some of them wrong.
+    estimator : classifier or None, default=None
+        A classifier of this package, not fitted. None means `ANCRClassifierCV`, which chooses settings by the Brier
+        score of held-out samples: it is bounded, so that wrong labels, on which good settings are sure and contradict,
+        do not decide, as they do with a log loss.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples of one group (a session, a patient) do not judge each other: they are held out together, in five folds,
+        each with a fit of its own, and judged once.
+
+    Returns
+    -------
+    LabelAudit
+        ``ranking``, ``score``, ``probability``, ``suggested``, the witnesses, ``n_errors`` and more.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifier, audit_labels
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = X[:400], y[:400]
+    >>> y[[10, 20, 30]] = (y[[10, 20, 30]] + 1) % 10
+    >>> audit = audit_labels(X, y, estimator=ANCRClassifier(alpha=0.1))
+    >>> sorted(audit.ranking[:3].tolist())
+    [10, 20, 30]
+    """
+    estimator = ANCRClassifierCV() if estimator is None else estimator
+    if not isinstance(estimator, BaseRepresentationClassifier):
+        raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
+    needs_numpy(X, "audit_labels")
+    X, y = check_samples(X), column_or_1d(y)
+    check_consistent_length(X, y)
+    if groups is None:
+        return audit_fitted(clone(estimator).fit(X, y))
+    return _audit_groups(estimator, X, y, column_or_1d(groups))
+
+
+def _audit_groups(estimator: Any, X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
+    check_consistent_length(X, groups)
+    if len(np.unique(groups)) < 2:
+        raise ValueError("groups must hold at least two groups, got one")
+    searches = isinstance(estimator, RepresentationClassifierCV)
+    fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
+    chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
+    classes, given = np.unique(y, return_inverse=True)
+    folds = StratifiedGroupKFold(min(5, len(np.unique(groups))), shuffle=True, random_state=0)
+    judgement = judge_in_folds(chosen, X, given, list(folds.split(X, given, groups)), fitted.space_.part)
+    return make_audit(judgement, given, classes, fitted)
