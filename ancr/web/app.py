@@ -119,7 +119,7 @@ class _Site:
         end = self.studio.listen(lambda: loop.call_soon_threadsafe(changed.set))
         try:
             yield f"data: {self.studio.serial}\n\n"
-            while not await request.is_disconnected():
+            while not (self.studio.is_closing or await request.is_disconnected()):
                 try:
                     await asyncio.wait_for(changed.wait(), _BEAT)
                 except TimeoutError:

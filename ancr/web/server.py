@@ -40,6 +40,15 @@ def serve(source, port=None, browser=True, say=print):
     """
     import uvicorn
 
+    from ancr.warmup import warm_up
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig, frame):
+            studio.end_streams()  # a page that listens would keep the server waiting
+            super().handle_exit(sig, frame)
+
+    say("Preparing. The first start compiles for about half a minute.")
+    warm_up(dtypes=(source.samples.dtype.name,))
     studio = Studio(source)
     try:
         listener = bind(port)
@@ -61,6 +70,6 @@ def serve(source, port=None, browser=True, say=print):
             timeout_graceful_shutdown=1,
             limit_concurrency=200,
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])
     finally:
         studio.close()

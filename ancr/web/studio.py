@@ -48,6 +48,7 @@ class Studio:
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
         self._mixed = np.random.default_rng(0).permutation(len(source.names)).tolist()
         self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.Lock(), 0
+        self.is_closing = False
         handlers = {"act": self._on_act, "store": self._on_store, "answer": self._on_answer, "read": self._on_read}
         self.worker = Worker(handlers)
         self.quick, self.long = (Background(self._report, f"ancr-studio-{kind}") for kind in ("quick", "long"))
@@ -81,6 +82,11 @@ class Studio:
                 self._listeners.discard(callback)
 
         return end
+
+    def end_streams(self):
+        """Let every page that listens go."""
+        self.is_closing = True
+        self._tell()
 
     def _tell(self):
         self.serial += 1
