@@ -15,9 +15,7 @@ from ancr.cli.options import readable_errors
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder of images, or the folder of the images that a table names.",
 )
-@click.option(
-    "--features", default="hog", show_default=True, help="For a folder of images: hog, pixels, or a network."
-)
+@click.option("--features", default="hog", show_default=True, help="For a folder of images: hog, pixels, or a network.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1. Default: the first free one from 8710.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page.")
 def studio(

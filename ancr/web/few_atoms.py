@@ -1,8 +1,8 @@
 r"""A query coded over all labelled samples by a problem that holds only those that matter.
 
-The optimum on the simplex uses some dozens of thousands of samples. So a query is coded over the samples nearest to it,
-and every other sample is *priced*: with b the inner products with the query, K the kernel and c the code, sample j could
-lower the objective only if
+The optimum on the simplex uses some dozens of thousands of samples. So a query is coded over the samples nearest to
+it, and every other sample is *priced*: with b the inner products with the query, K the kernel and c the code, sample j
+could lower the objective only if
 
     b_j − (Kc)_j > cᵀ(b − Kc − λc).
 

@@ -106,11 +106,11 @@ class Journal:
         """Tell a second studio on the same data where this one is."""
         self._lock.announce(address)
 
-
     def close(self):
         """Close the file and let another studio open it."""
-        self._file.close()
-        self._lock.release()
+        if not self._file.closed:
+            self._file.close()
+            self._lock.release()
 
     def __enter__(self):
         return self

@@ -31,9 +31,8 @@ def decode(content):
             warnings.simplefilter("error")  # Pillow warns of decompression bombs
             image = Image.open(io.BytesIO(content), formats=_FORMATS)
             if image.width * image.height > MOST_PIXELS:
-                raise ActionError(
-                    f"The image has {image.width} × {image.height} pixels; at most {MOST_PIXELS // 10**6} million are read."
-                )
+                size, most = f"{image.width} × {image.height}", MOST_PIXELS // 10**6
+                raise ActionError(f"The image has {size} pixels; at most {most} million are read.")
             image.load()
     except ActionError:
         raise
@@ -135,8 +134,10 @@ class Pictures:
         picture = np.zeros((height, width))
         y, x = (height - rows) // 2, (width - columns) // 2
         picture[y : y + rows, x : x + columns] = small
-        return (picture / max(picture.max(), 1e-9) * float(self.source.samples.max())).ravel().astype(
-            self.source.samples.dtype
+        return (
+            (picture / max(picture.max(), 1e-9) * float(self.source.samples.max()))
+            .ravel()
+            .astype(self.source.samples.dtype)
         )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What the studio works out in the background: what to label next, guesses, suspicious labels, settings, comparisons."""
+"""What the studio works out in the background: what to label next, guesses, an audit, settings, comparisons."""
 
 import warnings
 
@@ -43,9 +43,7 @@ def guesses_of(fitted, samples, pool, trust):
         chances = softmax(decisions / trust.temperature, axis=1)
     best = np.argmax(decisions, axis=1)
     labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
-    return {
-        int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)
-    }
+    return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
 
 
 def audit_of(snapshot, held_out):
@@ -143,7 +141,7 @@ def compared(snapshot, name, image_shape):
             for result in comparison.results
             if any(cell.method == result.name for cell in comparison.learning)
         },
-        "lines": comparison.answer.lines(),
+        "lines": [line.replace(" (listed below)", "") for line in comparison.answer.lines()],
         "n": len(part.members),
         "version": snapshot.version,
     }

@@ -1,4 +1,4 @@
-"""Answers: the label of a query, how sure it is, and the samples that decided, always with the labels of this moment."""
+"""Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
 
 from dataclasses import dataclass, replace
 

@@ -168,7 +168,7 @@ def _pixel_digits(name, bunch, target, test, state):
         features="table",
         image_shape=bunch.image_shape,
         draws=True,
-        notes=[f"{known.sum()} digits have a label, {held_out.sum()} are held out, and the others wait for yours."],
+        notes=[f"{known.sum()} digits came with a label, {held_out.sum()} are held out; the others wait for yours."],
     )
 
 
@@ -362,7 +362,9 @@ def _folder(root, features):
         pool = len(parts) == 1 or parts[0].lower() in POOL_FOLDERS
         found.append((entry, None if pool else parts[0]))
         if len(found) > _MOST_IMAGES:
-            raise ValueError(f"{root} holds more than {_MOST_IMAGES} images; extract features with `ancr extract` first")
+            raise ValueError(
+                f"{root} holds more than {_MOST_IMAGES} images; extract features with `ancr extract` first"
+            )
     if not found:
         raise ValueError(f"{root} holds no image ({', '.join(sorted(IMAGE_SUFFIXES))})")
     notes = [f"{len(outside)} links lead out of the folder and were left out."] if outside else []

@@ -48,7 +48,7 @@ class Studio:
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
         self._mixed = np.random.default_rng(0).permutation(len(source.names)).tolist()
         self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.Lock(), 0
-        self.is_closing = False
+        self.is_closing = self._is_closed = False
         handlers = {"act": self._on_act, "store": self._on_store, "answer": self._on_answer, "read": self._on_read}
         self.worker = Worker(handlers)
         self.quick, self.long = (Background(self._report, f"ancr-studio-{kind}") for kind in ("quick", "long"))
@@ -65,6 +65,9 @@ class Studio:
 
     def close(self):
         """End the threads and let another studio open the data."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self.quick.stop()
         self.long.stop()
         self.worker.stop()
@@ -265,7 +268,9 @@ class Studio:
         state = self.state
         labelled = sum(label is not None for label in state.labels)
         held_out, total = len(self.held_out), len(state.names)
-        waiting = total - held_out - labelled - sum(state.labels[i] is None for i in {**state.skipped, **state.excluded})
+        waiting = (
+            total - held_out - labelled - sum(state.labels[i] is None for i in {**state.skipped, **state.excluded})
+        )
         return {
             "version": state.version,
             "samples": total,

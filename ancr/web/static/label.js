@@ -2,7 +2,7 @@
 import { ask } from "/static/api.js";
 import { el, percent, picture, redraw, say } from "/static/dom.js";
 
-let studio, current = null, currentBox, classBox, guessBox, keys = true, filter = null, unchecked = new Set(), known = new Map();
+let studio, current = null, currentBox, classBox, guessBox, keys = true, filter = null, ticks = new Map(), known = new Map();
 
 export function open(shared, panel) {
   studio = shared;
@@ -140,18 +140,21 @@ async function guesses() {
   known = new Map(found.samples.map((one) => [one.index, one]));
   const button = el("button", { class: "main", "data-key": "accept", onclick: accept });
   const tiles = found.samples.map((one) => {
-    const box = el("input", { type: "checkbox", "data-key": `guess ${one.index}`, checked: !unchecked.has(one.index), onchange: (event) => { if (event.target.checked) unchecked.delete(one.index); else unchecked.add(one.index); count(button); } });
+    const box = el("input", { type: "checkbox", "data-key": `guess ${one.index}`, checked: ticked(one), onchange: (event) => { ticks.set(one.index, event.target.checked); count(button); } });
     return el("li", { class: "tile" }, el("label", {}, picture(one), el("span", { class: "name", text: one.name }), box, ` ${one.guess.label} `, el("span", { class: "quiet", text: percent(one.guess.confidence, 0) })));
   });
   redraw(guessBox, el("h3", { text: "Guesses for the rest, the surest first" }),
     el("div", { class: "row" }, el("label", { for: "filter", text: "Show" }), select, button,
-      el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const index of known.keys()) unchecked.add(index); guesses(); } })),
-    el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Untick what is wrong, then accept the others at once.` : "Guesses appear when samples of two classes have a label." }),
+      el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const index of known.keys()) ticks.set(index, false); guesses(); } })),
+    el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Those that are at least 95 % sure are ticked. Untick what is wrong, then accept the others at once.` : "Guesses appear when samples of two classes have a label." }),
     el("ul", { class: "tiles", id: "guesses" }, ...tiles));
   count(button);
 }
 
-function chosen() { return [...known.values()].filter((one) => !unchecked.has(one.index)); }
+// What a person did not touch is ticked if it is sure.
+function ticked(one) { return ticks.get(one.index) ?? one.guess.confidence >= 0.95; }
+
+function chosen() { return [...known.values()].filter(ticked); }
 
 function count(button) {
   const n = chosen().length;
