@@ -176,8 +176,11 @@ class _Site:
         n = body.get("n", 1)
         if not isinstance(n, int) or not 1 <= n <= 1000:
             raise ActionError("n must be a whole number from 1 to 1000.")
+        seed = body.get("seed", 0)
+        if not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise ActionError("seed must be a whole number from 0.")
         if body.get("fresh"):
-            future = await self.worker.ask("read", lambda studio: studio.awaited_queue(n))
+            future = await self.worker.ask("read", lambda studio: studio.awaited_queue(n, seed))
             await asyncio.wrap_future(future)
         return await self._read(lambda studio: {"next": [studio.describe(i) for i in studio.following(n)]})
 

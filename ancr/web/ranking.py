@@ -20,7 +20,7 @@ def judged_part(pool, version):
     return np.sort(np.random.default_rng(version).permutation(pool)[:MOST_JUDGED])
 
 
-def next_of(fitted, samples, pool, n):
+def next_of(fitted, samples, pool, n, seed=0):
     """The samples of a pool whose labels would help most, most useful first."""
     from ancr import next_to_label
 
@@ -28,7 +28,7 @@ def next_of(fitted, samples, pool, n):
         return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # equal samples come in a random order, which is fine here
-        rows = next_to_label(fitted.classifier, fitted.rows(samples[pool]), n)
+        rows = next_to_label(fitted.classifier, fitted.rows(samples[pool]), n, random_state=seed)
     return pool[rows].tolist()
 
 

@@ -11,7 +11,7 @@ from ancr.features.columns import StandardColumns
 from ancr.rules import class_residuals
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import Candidate, leave_one_out
-from ancr.web.few_atoms import applies_to, code_over_few, products
+from ancr.web.few_atoms import Rows, applies_to
 from ancr.web.samples import LabelledRows, rows_of
 from ancr.web.state import ActionError
 
@@ -21,6 +21,9 @@ MOST_WITH_MATRIX = 6000
 MOST_LEFT_OUT = 3000
 # Classifiers of other settings that are kept, for settings that need all samples at once.
 _KEPT = 3
+# Labels that are new since the inner products of all pairs were computed, before they are computed again.
+_FEW_NEW = 64
+_NEAR_KEPT, _MOST_NEAR = 64, 300
 _TOO_FEW = "Label samples of at least two classes first; then there is something to compare."
 
 
@@ -74,6 +77,11 @@ class Judgement:
     witnesses: list
     support: np.ndarray
     weights: np.ndarray
+
+    def of_samples(self, members):
+        """The same, where the samples named were rows of ``members``."""
+        witnesses = [(int(members[i]), *rest) for i, *rest in self.witnesses]
+        return replace(self, witnesses=witnesses, support=members[self.support])
 
 
 @dataclass(frozen=True)
@@ -171,13 +179,17 @@ class Recogniser:
         A classifier by the matrix of all pairs, made in the background; used while it is up to date.
     estimate : Estimate or None
         The last leave-one-out.
+    pairs : tuple or None
+        A power, and the inner products of the first labelled samples at that power; made in the background.
     """
 
     def __init__(self, source, state):
         self.source, self.state = source, state
         self.fitted: Fitted | None = None
         self.estimate: Estimate | None = None
+        self.pairs: tuple | None = None
         self._others: dict = {}
+        self._near: dict = {}  # of the last queries, the samples that mattered: a slider asks the same one again
         self._labelled = LabelledRows(source.samples)
         for index in range(len(source.names)):
             if state.is_used(index):
@@ -249,7 +261,7 @@ class Recogniser:
         if fitted and fitted.version == self._version and fitted.settings == settings and own is None:
             return Recogniser._by_matrix, query.top
         if applies_to(settings) and not self.source.standardize:
-            return Recogniser._over_few, settings["power"], settings["kernel"], settings["gamma"], query.top
+            return Recogniser._over_few, settings["power"], query.top
         return Recogniser._by_all, tuple(settings.items()), own, query.top
 
     def _own_place(self, query):
@@ -264,15 +276,32 @@ class Recogniser:
         settings = queries[0].settings
         rows = self._labelled.rows(settings["power"])
         vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), settings["power"])
-        crosses = products(rows, vectors, settings["kernel"], settings["gamma"])
-        answers = []
-        for query, vector, cross in zip(queries, vectors, crosses, strict=True):
+        known = self.pairs[1] if self.pairs and self.pairs[0] == settings["power"] else None
+        labelled, answers = Rows(rows, labels, known), []
+        for query, vector, cross in zip(queries, vectors, labelled.cross(vectors), strict=True):
             own = self._own_place(query)
             banned = unused if own is None else np.append(unused, own)
-            classifier, chosen = code_over_few(rows, labels, vector[None], cross, banned, query.settings)
-            fitted = Fitted(classifier, None, members[chosen], self._version, query.settings)
-            answers += _judge(fitted, vector[None], query.top)
+
+            def judge(classifier, chosen, query=query, vector=vector):
+                fitted = Fitted(classifier, None, chosen, self._version, query.settings)
+                return _judge(fitted, vector[None], query.top)[0]
+
+            key = query.vector.tobytes()
+            near = self._near.pop(key, ())
+            judgement, chosen = labelled.code(vector[None], cross, banned, query.settings, judge, near)
+            self._near[key] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
+            answers.append(judgement.of_samples(members))
+        while len(self._near) > _NEAR_KEPT:
+            self._near.pop(next(iter(self._near)))
         return answers
+
+    def rows_without_pairs(self):
+        """``(power, rows)`` whose inner products should be computed, or None if enough of them are known."""
+        self.sync()
+        power = self.state.settings["power"]
+        known = len(self.pairs[1]) if self.pairs and self.pairs[0] == power else 0
+        usable = applies_to(self.state.settings) and not self.source.standardize and self.size <= MOST_WITH_MATRIX
+        return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
 
     def _by_all(self, queries):
         """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""

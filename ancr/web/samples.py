@@ -1,5 +1,7 @@
 """The labelled samples as rows of a matrix that grows at its end."""
 
+from collections import Counter
+
 import numpy as np
 
 from ancr.backends.arrays import unit_rows
@@ -61,7 +63,7 @@ class LabelledRows:
     def __init__(self, samples):
         self.samples = samples
         self._members, self._labels, self._place, self._rows = [], [], {}, {}
-        self._arrays = None
+        self._arrays, self._counts = None, Counter()
 
     def __len__(self):
         return len(self._members)
@@ -74,9 +76,11 @@ class LabelledRows:
                 return
             self._place[index] = len(self._members)
             self._members.append(index)
-            self._labels.append(label)
-        else:
-            self._labels[self._place[index]] = label
+            self._labels.append(None)
+        place = self._place[index]
+        self._counts[self._labels[place]] -= 1
+        self._counts[label] += 1
+        self._labels[place] = label
 
     def arrays(self):
         """``(members, labels, unused)``."""
@@ -90,7 +94,7 @@ class LabelledRows:
     @property
     def n_classes(self):
         """How many classes have a sample."""
-        return len(set(self._labels) - {None})
+        return sum(count > 0 and label is not None for label, count in self._counts.items())
 
     def place(self, index):
         """Where a sample is among the members; None if it is not."""

@@ -3,6 +3,8 @@
 import json
 import math
 
+import numpy as np
+
 from ancr.messages import shown
 
 # What the sliders reach; a request beyond it is refused.
@@ -53,6 +55,10 @@ class State:
         Samples by index, in the order in which they came.
     classes : dict
         Names of classes, in the order in which they came.
+    waiting : ndarray of bool
+        Samples in the pool: without a label, neither skipped, excluded nor held out.
+    n_labelled : int
+        Samples with a label.
     version : int
         Grows with every change.
     changes : list of int
@@ -79,6 +85,8 @@ class State:
         self.classes = dict.fromkeys(sorted({label for label in labels if label is not None}, key=_natural))
         self.version, self.changes = 0, []
         self._undo, self.n_actions = [], 0
+        self.waiting = np.array([label is None and i not in self.closed for i, label in enumerate(labels)], bool)
+        self.n_labelled = sum(label is not None for label in labels)
 
     def index(self, name):
         """The index of a sample by its name."""
@@ -146,7 +154,14 @@ class State:
         self._write(index, label)
 
     def _write(self, index, label):
+        self.n_labelled += (label is not None) - (self.labels[index] is not None)
         self.labels[index] = label
+        self._touch(index)
+
+    def _touch(self, index):
+        """Note that a sample has changed."""
+        marked = index in self.skipped or index in self.excluded or index in self.closed
+        self.waiting[index] = self.labels[index] is None and not marked
         self.changes.append(index)
 
     def _add_class(self, label, steps):
@@ -162,14 +177,14 @@ class State:
         def undo():
             marks.clear()
             marks.update(before)
-            self.changes.append(index)
+            self._touch(index)
 
         steps.append(undo)
         if wanted:
             marks[index] = None
         else:
             del marks[index]
-        self.changes.append(index)
+        self._touch(index)
 
     def _do_skip(self, action, steps):
         self._mark(self.skipped, self.index(action["sample"]), True, steps)
@@ -202,8 +217,7 @@ class State:
 
     def is_waiting(self, index):
         """Whether a sample is in the pool: without a label, neither skipped, excluded nor held out."""
-        marked = index in self.skipped or index in self.excluded or index in self.closed
-        return self.labels[index] is None and not marked
+        return bool(self.waiting[index])
 
 
 def check_label(label):

@@ -17,6 +17,8 @@ from ancr.web.worker import Worker
 
 # Samples ranked ahead of the one that is asked for, and classes and columns that a page shows of an answer.
 _AHEAD, _SHOWN_CLASSES, _SHOWN_COLUMNS, _SHOWN_SAMPLES = 12, 12, 200, 120
+# Seconds without an action before estimates and ranks are brought up to date.
+_PAUSE = 0.25
 
 
 class Studio:
@@ -51,7 +53,8 @@ class Studio:
         self.is_closing = self._is_closed = False
         handlers = {"act": self._on_act, "store": self._on_store, "answer": self._on_answer, "read": self._on_read}
         self.worker = Worker(handlers)
-        self.quick, self.long = (Background(self._report, f"ancr-studio-{kind}") for kind in ("quick", "long"))
+        self.quick = Background(self._report, "ancr-studio-quick", pause=_PAUSE)
+        self.long = Background(self._report, "ancr-studio-long")
         self.worker.submit("read", Studio._refresh).result()
 
     def _replay(self):
@@ -142,14 +145,14 @@ class Studio:
             found += [index for index, _ in zip(others, range(n - len(found)), strict=False)]
         return found
 
-    def awaited_queue(self, n):
+    def awaited_queue(self, n, seed=0):
         """A future that is done when the pool has been ranked with the labels of this moment."""
         future = Future()
         if not self.recogniser.is_ready() or not len(self.pool()):
             future.set_result(None)
             return future
         self._awaited.append((self.recogniser.version, future))
-        self._request_queue(n)
+        self._request_queue(n, seed, at_once=True)
         return future
 
     # --- background
@@ -162,18 +165,23 @@ class Studio:
             recogniser.estimate, self.guesses, self.queue = None, {}, []
             return
         if recogniser.size <= MOST_WITH_MATRIX:
+            self.quick.request("pairs", self._new_pairs)
             self.quick.request("fitted", lambda: self._snapshot().fit())
-        self.quick.request("estimate", lambda: self._snapshot().estimate())
         self._request_queue(_AHEAD)
+        self.quick.request("estimate", lambda: self._snapshot().estimate())
+
+    def _new_pairs(self):
+        wanted = self.worker.submit("read", lambda studio: studio.recogniser.rows_without_pairs()).result()
+        return None if wanted is None else (wanted[0], wanted[1] @ wanted[1].T)
 
     def _snapshot(self):
         """The newest labels, asked for when the work begins."""
         return self.worker.submit("read", lambda studio: studio.recogniser.snapshot()).result()
 
-    def _request_queue(self, n):
-        self.quick.request("queue", lambda: self._ranked(n))
+    def _request_queue(self, n, seed=0, at_once=False):
+        self.quick.request("queue", lambda: self._ranked(n, seed), at_once)
 
-    def _ranked(self, n):
+    def _ranked(self, n, seed):
         def now(studio):
             recogniser = studio.recogniser
             return recogniser.snapshot(), recogniser.fitted, studio.pool(), recogniser.estimate
@@ -183,11 +191,11 @@ class Studio:
             fitted = snapshot.some(MOST_WITH_MATRIX).fit()
         pool = ranking.judged_part(pool, snapshot.version)
         guesses = ranking.guesses_of(fitted, snapshot.samples, pool, estimate and estimate.trust)
-        return ranking.next_of(fitted, snapshot.samples, pool, n), guesses, snapshot.version
+        return ranking.next_of(fitted, snapshot.samples, pool, n, seed), guesses, snapshot.version
 
     def pool(self):
         """Samples that wait for a label."""
-        return np.array([i for i in range(len(self.source.names)) if self.state.is_waiting(i)], int)
+        return np.flatnonzero(self.state.waiting)
 
     def _report(self, name, result, error):
         self.worker.submit("store", (name, result, error))
@@ -198,8 +206,8 @@ class Studio:
             self.problems.pop(name, None)
             if error is not None:
                 self.problems[name] = error
-            elif name in ("fitted", "estimate"):
-                setattr(self.recogniser, name, result)
+            elif name in ("fitted", "estimate", "pairs"):
+                setattr(self.recogniser, name, result or getattr(self.recogniser, name))
             elif name == "queue":
                 self.queue, self.guesses, _ = result
             else:
@@ -266,19 +274,14 @@ class Studio:
     def counts(self):
         """How many samples there are of each kind."""
         state = self.state
-        labelled = sum(label is not None for label in state.labels)
-        held_out, total = len(self.held_out), len(state.names)
-        waiting = (
-            total - held_out - labelled - sum(state.labels[i] is None for i in {**state.skipped, **state.excluded})
-        )
         return {
             "version": state.version,
-            "samples": total,
-            "labelled": labelled,
-            "waiting": waiting,
+            "samples": len(state.names),
+            "labelled": state.n_labelled,
+            "waiting": int(state.waiting.sum()),
             "skipped": len(state.skipped),
             "excluded": len(state.excluded),
-            "held_out": held_out,
+            "held_out": len(self.held_out),
         }
 
     def estimate(self):
