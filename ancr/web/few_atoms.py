@@ -14,8 +14,15 @@ import numpy as np
 
 from ancr.classifiers import RepresentationClassifier
 from ancr.spaces import Space
+from ancr.web.state import ActionError
 
 _FIRST, _MORE, _ROUNDS = 120, 64, 12
+# With wide codes the problem is no longer small; a slider must not be stuck there.
+_MOST = 700
+_TOO_MANY = (
+    "At these settings nearly every labelled sample has a part in the answer, which takes too long to follow a slider. "
+    "Choose a smaller width γ or a smaller λ."
+)
 # Differences in pricing below this share of the largest inner product are rounding in single precision.
 _ROUNDING = 3e-6
 
@@ -101,6 +108,8 @@ class Rows:
             if not len(joining):
                 break
             chosen = np.concatenate([chosen, joining])
+            if len(chosen) > _MOST:
+                raise ActionError(_TOO_MANY)
         return judgement, chosen
 
     def _start(self, cross, near):

@@ -235,7 +235,7 @@ class Recogniser:
 
         Returns
         -------
-        list of Judgement
+        list of Judgement or ActionError
 
         Raises
         ------
@@ -288,7 +288,11 @@ class Recogniser:
 
             key = query.vector.tobytes()
             near = self._near.pop(key, ())
-            judgement, chosen = labelled.code(vector[None], cross, banned, query.settings, judge, near)
+            try:
+                judgement, chosen = labelled.code(vector[None], cross, banned, query.settings, judge, near)
+            except ActionError as error:
+                answers.append(error)
+                continue
             self._near[key] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
             answers.append(judgement.of_samples(members))
         while len(self._near) > _NEAR_KEPT:

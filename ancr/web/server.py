@@ -2,6 +2,7 @@
 
 import secrets
 import socket
+import sys
 import webbrowser
 
 from ancr.web.app import make_app
@@ -47,6 +48,8 @@ def serve(source, port=None, browser=True, say=print):
             studio.end_streams()  # a page that listens would keep the server waiting
             super().handle_exit(sig, frame)
 
+    # The thread that answers and the one that talks to pages take turns more often than Python's 5 ms.
+    sys.setswitchinterval(5e-4)
     say("Preparing. The first start compiles for about half a minute.")
     warm_up(dtypes=(source.samples.dtype.name,))
     studio = Studio(source)

@@ -375,7 +375,10 @@ class Studio:
             judgements = self.recogniser.judge(queries)
         except ActionError as error:
             return [error] * len(queries)
-        return [self._in_words(query, judgement) for query, judgement in zip(queries, judgements, strict=True)]
+        return [
+            judgement if isinstance(judgement, ActionError) else self._in_words(query, judgement)
+            for query, judgement in zip(queries, judgements, strict=True)
+        ]
 
     def _in_words(self, query, judgement):
         chances, confidence, accepted = self.recogniser.probabilities(judgement, query.settings)

@@ -8,7 +8,7 @@ let studio, query, settings, answerBox, settingsBox, drawing, sampleBox, waiting
 const SLIDERS = [
   { name: "alpha", text: "λ, how much the code is spread", low: -5, high: 0.5, log: true },
   { name: "relaxation", text: "Relaxation γ of the simplex", low: -2, high: 1.5, log: true, optional: true },
-  { name: "gamma", text: "Width of the RBF kernel, γ", low: -2, high: 1.5, log: true, only: (s) => s.kernel === "rbf" },
+  { name: "gamma", text: "Width of the RBF kernel, γ", low: -1.5, high: 0.9, log: true, only: (s) => s.kernel === "rbf" },
   { name: "power", text: "Power of the features", low: 0.25, high: 1, log: false },
 ];
 
