@@ -18,7 +18,7 @@ OLDEST   := .venv-oldest
 # The oldest versions of the dependencies have no wheels for the newest Python.
 OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))
 
-.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types bench clean
+.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs release bench clean
 help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make studio      set up and open the page: try, label, audit, compare (DATA= for your own data)"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-oldest the tests with the oldest dependencies;  make test-versions   with every Python installed"
 	@echo "make campaign    100,000 problems against a reference, kills, bad inputs (PROBLEMS= SEED= MINUTES= KILLS=)"
 	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
+	@echo "make docs        the site, in docs/_build/html;   make release   wheel and sdist, checked in clean environments"
 	@echo "make bench       every benchmark;  make clean   forget the environment"
 
 $(BIN)/python:
@@ -45,6 +46,10 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[test,bench]'
 	@touch $@ $(VENV)/.core $(VENV)/.test
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[docs]'
+	@touch $@ $(VENV)/.core $(VENV)/.plot
 
 $(VENV)/.plot: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[plot,data]'
@@ -109,8 +114,17 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Warnings are errors; the last step follows every internal link and anchor of the built pages.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m tests.links docs/_build/html
+
+release: $(VENV)/.test
+	$(PIP) install -e '.[release]'
+	$(BIN)/python -m tests.release $(VERSIONS)
+
 bench: $(VENV)/.bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-*
+	rm -rf $(VENV) $(VENV)-* docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst dist

@@ -4,7 +4,34 @@ A query is written as a combination of all training samples at once and is assig
 represent it best. Every method is a choice on five axes: space, quadratic, set, solver and rule.
 """
 
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolved on first use
+    from ancr.classifiers import (
+        ACRClassifier,
+        ANCRClassifier,
+        CCRCClassifier,
+        CRCClassifier,
+        CROCClassifier,
+        NCRClassifier,
+        NRCClassifier,
+        NSCClassifier,
+        ProCRCClassifier,
+        RepresentationClassifier,
+        SACRCClassifier,
+        SRCClassifier,
+    )
+    from ancr.dictionary import Dictionary
+    from ancr.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
+    from ancr.experiments.compare import compare
+    from ancr.labels.audit import LabelAudit
+    from ancr.labels.next_to_label import next_to_label
+    from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
+    from ancr.selection.label_audit import audit_labels
+    from ancr.sets import project_simplex
+    from ancr.solvers import solve
 
 # name -> module that defines it. Resolved on first use, so that `import ancr` is almost free.
 _HOMES = {
@@ -34,17 +61,48 @@ _HOMES = {
     "solve": "ancr.solvers",
 }
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [
+    "ACRClassifier",
+    "ANCRClassifier",
+    "ANCRClassifierCV",
+    "CCRCClassifier",
+    "CRCClassifier",
+    "CROCClassifier",
+    "CodePathDisplay",
+    "Dictionary",
+    "ExplanationDisplay",
+    "LabelAudit",
+    "NCRClassifier",
+    "NRCClassifier",
+    "NSCClassifier",
+    "ProCRCClassifier",
+    "RepresentationClassifier",
+    "RepresentationClassifierCV",
+    "ResidualDisplay",
+    "SACRCClassifier",
+    "SRCClassifier",
+    "__version__",
+    "audit_labels",
+    "compare",
+    "next_to_label",
+    "project_simplex",
+    "solve",
+]
 
 
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module 'ancr' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker would take every name for granted
 
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'ancr' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+del TYPE_CHECKING  # only public names can be seen

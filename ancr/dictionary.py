@@ -408,6 +408,15 @@ class Dictionary(BaseDictionary):
         The point that was subtracted from the samples given, after they were multiplied by ``units``.
     units : float
         A power of two.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> dictionary = ANCRClassifier().fit(X, y).dictionary_
+    >>> dictionary.n_atoms, dictionary.gram.shape
+    (150, (150, 150))
     """
 
     origin: np.ndarray | None = None

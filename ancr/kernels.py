@@ -34,6 +34,17 @@ class Kernel(AxisObject, ABC):
         Name used in messages.
     is_certain : bool
         Whether it is positive semi-definite by its formula; otherwise the Gram matrix is checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> def histogram_intersection(left, right):
+    ...     return np.stack([np.minimum(row, right).sum(axis=1) for row in left])
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ANCRClassifier(kernel=histogram_intersection, alpha=1e-2).fit(X[::2], y[::2]).predict(X[1::50])
+    array([0, 1, 2])
     """
 
     name = "a kernel"

@@ -58,6 +58,19 @@ class Model:
         Names of the table's columns.
     standardize : bool
         Whether columns are scaled to zero mean and the same variance first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr.model_file import Model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> names = [f"row {i}" for i in range(len(X))]
+    >>> path = Path(tempfile.mkdtemp()) / "model.npz"
+    >>> Model("ANCR", {"alpha": 1e-2}, X, y.astype(str), names).save(path)
+    >>> Model.load(path).build().predict(X[::50]).tolist()
+    ['0', '1', '2']
     """
 
     method: str

@@ -35,6 +35,17 @@ class Quadratic:
         that any atom pays, so that it bounds the curvature of H from below with surcharges as well as without.
     multiples : ndarray of shape (n_atoms,) or None
         What each atom pays for |c_j| as a multiple ≥ 1 of ``absolute``; None for one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.quadratics import Quadratic
+    >>> def twice_the_ridge(alpha, beta, n_classes):
+    ...     return Quadratic(ridge=2.0 * alpha)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RepresentationClassifier(quadratic=twice_the_ridge, constraint="affine").fit(X[::2], y[::2]).predict(X[1::50])
+    array([0, 1, 2])
     """
 
     ridge: float = 0.0
@@ -55,17 +66,16 @@ class Quadratic:
 
         Parameters
         ----------
-                weights : ndarray of shape (n_atoms,) or None
-                    Weights > 0 of the atoms, in the order of the dictionary; None leaves all as they are.
+        weights : ndarray of shape (n_atoms,) or None
+            Weights > 0 of the atoms, in the order of the dictionary; None leaves all as they are.
 
         Examples
         --------
-                >>> import numpy as np
-        from scipy.sparse import issparse
-                >>> from ancr.quadratics import ridge
-                >>> priced = ridge(0.1).priced(np.array([1.0, 2.0]))
-                >>> priced.prices.tolist()
-                [0.1, 0.05]
+        >>> import numpy as np
+        >>> from ancr.quadratics import ridge
+        >>> priced = ridge(0.1).priced(np.array([1.0, 2.0]))
+        >>> priced.prices.tolist()
+        [0.1, 0.05]
         """
         if weights is None:
             return self

@@ -32,6 +32,19 @@ class Rule(AxisObject, ABC):
     learns : bool
         Whether `set_up` learns from the samples. Such a rule must be prepared again without the samples left out,
         so cross-validation uses folds for it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> from ancr.rules import Rule
+    >>> class Energy(Rule):
+    ...     name = "energy"
+    ...     def scores(self, dictionary, queries, codes):
+    ...         return dictionary.class_norms(codes)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ANCRClassifier(rule=Energy()).fit(X[::2], y[::2]).predict(X[1::50])
+    array([0, 1, 2])
     """
 
     name = "a rule"

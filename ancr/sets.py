@@ -97,6 +97,20 @@ class Set(AxisObject, ABC):
         Whether no entry is negative.
     plain : bool
         Whether these two attributes describe the set completely. Solvers for the four plain sets rely on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.sets import Set
+    >>> class Box(Set):
+    ...     name, nonnegative = "box", True
+    ...     def project(self, points):
+    ...         return np.clip(points, 0.0, 0.2)
+    >>> clf = RepresentationClassifier(constraint=Box(), solver="admm", max_iter=50)
+    >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
+    >>> clf.fit(X, [0, 0, 1, 1]).predict([[1.0, 0.0], [0.0, 1.0]])
+    array([0, 1])
     """
 
     name = "a set"
@@ -178,6 +192,11 @@ def _length(rows):
     return row_dots(rows, rows) ** 0.5
 
 
+def _without_constraint(look):
+    """‖p‖²/σ: no set allows less than no set at all."""
+    return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
+
+
 def _with_better_codes(look, first_bound):
     """A set without inequalities: the bound for better codes plus the way to them, where a first bound is not good."""
     bounds, xp = first_bound(look), look.dictionary.xp
@@ -215,10 +234,7 @@ class Free(Set):
 
     def bound(self, look):
         """‖p‖²/σ, or that of better codes and the way to them."""
-        return _with_better_codes(look, self._first_bound)
-
-    def _first_bound(self, look):
-        return (_length(look.pull) + _length(look.slack)) ** 2 / look.certificate.curvature + look.lost_price
+        return _with_better_codes(look, _without_constraint)
 
 
 class Affine(Set):
@@ -266,6 +282,7 @@ class NonNegative(Set):
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
+            lifted = _smaller(lifted, _without_constraint(look))  # codes that interpolate leave no pull
             return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
         return _smaller(lifted, _by_strong_convexity(look, look.pull))
 
@@ -323,6 +340,8 @@ class NonNegative(Set):
 
         bounds = self._lifted_near(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
+            apart = look.problem.relaxation / 2.0 * _length(look.codes - look.members) ** 2
+            bounds = _smaller(bounds, _without_constraint(look) + apart)
             return self._by_own_directions(look, bounds, lifted)
         paid = xp.sum(xp.clip(look.raised_pull, 0.0, None) ** 2 / ridge, axis=1)
         bounds = _smaller(bounds, self._near(look, xp.clip(look.pull, None, 0.0)) + paid)

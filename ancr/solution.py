@@ -32,6 +32,17 @@ class Solution:
         The queries that were coded.
     history : array of shape (n_iterations, n_queries) or None
         Objective after each iteration, if requested. A query that stopped keeps its last value.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import solve
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> solution = solve(X[::2], X[1::2], alpha=1e-3, constraint="simplex")
+    >>> solution
+    Solution(75 queries over 75 atoms, 75 converged)
+    >>> solution.codes.shape, bool(solution.verify().all())
+    ((75, 75), True)
     """
 
     sorted_codes: Any

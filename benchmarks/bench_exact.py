@@ -157,6 +157,14 @@ def start():
             )
             first, steady = map(float, out.stdout.split())
             print(f"  {name} compile cache: {first - steady:6.2f} s above steady state")
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "warm"):
+            begin = time.perf_counter()
+            command, environment = [sys.executable, "-m", "ancr", "warmup"], os.environ | {"NUMBA_CACHE_DIR": cache}
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+            print(
+                f"  ancr warmup, {name} compile cache: {time.perf_counter() - begin:6.2f} s, start of Python included"
+            )
 
 
 SECTIONS = {"predict": predict, "solvers": solvers, "lasso": lasso, "start": start}

@@ -29,6 +29,32 @@ def test_choosing(names):
     assert names["clf"].score(names["X_test"], load_digits().target[200:260]) > 0.9
 
 
+def test_get_started(names):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    for code in blocks("get_started.md"):
+        exec(code, names)
+    assert names["clf"].best_score_ > 0.95
+
+
+def test_comparing(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own, call = blocks("comparing.md")
+    exec(own, names)
+    assert names["NearestMean"]().fit(names["X"], names["y"]).score(names["X"], names["y"]) > 0.8
+    exec(call, names)
+    assert (tmp_path / "report.html").is_file()
+    assert len(names["comparison"].results) == 3
+
+
+def test_labels(names):
+    (code,) = blocks("labels.md")
+    names |= {"clf": ANCRClassifier(), "known": np.arange(40)}
+    exec(code.replace("audit_labels(X, y)", "audit_labels(X, y, estimator=ANCRClassifier(alpha=0.1))"), names)
+    assert len(names["rows"]) == 20
+    assert not set(names["rows"]) & set(range(40))
+
+
 def test_growing(names):
     code, _, _ = blocks("cluster.md")
     exec(code, names)

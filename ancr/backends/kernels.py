@@ -7,6 +7,8 @@ file, here and in the other kernel modules. Kernels are imported only where they
 import numpy as np
 from numba import njit
 
+from ancr.backends import compiling  # noqa: F401  says that it compiles
+
 # Sums may be reordered (which lets them vectorise) and inputs are known to hold no NaN; infinity keeps its meaning.
 _FAST = {"nnan", "reassoc", "contract", "nsz", "arcp"}
 _KERNEL = {"cache": True, "nogil": True, "fastmath": _FAST, "error_model": "numpy"}

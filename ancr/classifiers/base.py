@@ -594,7 +594,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
     coef0 : float, default=0.0
         Constant of ``"poly"``.
     power : float, default=1.0
-        Samples become sign(x)·|x|^power first; ½ often helps features of deep networks and histograms.
+        Samples become sign(x)·abs(x)^power first; ½ often helps features of deep networks and histograms.
     normalize : bool, default=True
         Scale training samples and queries to unit ℓ2 norm (Algorithm 2, step 1), after the power.
     n_landmarks : int or None, default=None
@@ -620,7 +620,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         The solver, prepared for the dictionary.
     n_features_in_ : int
         Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had string names.
     n_iter_ : int
         Always 1: fitting is one factorisation. Iterations per query are in ``ancr.solve(...).n_iter``.

@@ -36,7 +36,7 @@ class Explanation:
     >>> from ancr import ANCRClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> ANCRClassifier().fit(X[::2], y[::2]).explain(X[1:2], top=2)
-    [Explanation(0, because of samples 12, 1)]
+    [Explanation(0, because of samples 18, 6)]
     """
 
     label: object

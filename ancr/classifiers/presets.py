@@ -101,6 +101,15 @@ class ACRClassifier(CRCClassifier):
     ----------
     H. Yin, X. Wu, Z. Feng, J. Kittler: Affine non-negative collaborative representation based pattern
     classification, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ACRClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ACRClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     quadratic, constraint = "ridge", "affine"
@@ -246,6 +255,15 @@ class NCRClassifier(ANCRClassifier):
     ----------
     H. Yin, X. Wu, Z. Feng, J. Kittler: Affine non-negative collaborative representation based pattern
     classification, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import NCRClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = NCRClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     constraint = "nonnegative"
@@ -263,6 +281,15 @@ class NRCClassifier(BaseRepresentationClassifier):
     ----------
     J. Xu, W. An, L. Zhang, D. Zhang: Sparse, collaborative, or nonnegative representation: which helps pattern
     classification? Pattern Recognition 88, 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import NRCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = NRCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     quadratic, constraint = "least_squares", "nonnegative"

@@ -227,6 +227,15 @@ class ProCRCClassifier(_ClassTermClassifier):
     ----------
     S. Cai, L. Zhang, W. Zuo, X. Feng: A probabilistic collaborative representation based approach for pattern
     classification. CVPR 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ProCRCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ProCRCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     quadratic = "probabilistic"
@@ -310,6 +319,15 @@ class CCRCClassifier(_ClassTermClassifier):
     ----------
     H. Yuan, X. Li, F. Xu, Y. Wang, L. L. Lai, Y. Y. Tang: A collaborative-competitive representation based classifier
     model. Neurocomputing 275, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import CCRCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = CCRCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     quadratic = "competitive"
@@ -344,6 +362,15 @@ class CROCClassifier(BaseRepresentationClassifier):
     References
     ----------
     Y. Chi, F. Porikli: Classification and boosting with multiple collaborative representations. IEEE TPAMI 36, 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import CROCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = CROCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.85)
+    True
     """
 
     quadratic, constraint = "ridge", "free"
@@ -437,6 +464,15 @@ class SACRCClassifier(BaseRepresentationClassifier):
     ----------
     N. Akhtar, F. Shafait, A. Mian: Efficient classification with sparsity augmented collaborative representation.
     Pattern Recognition 65, 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import SACRCClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = SACRCClassifier().fit(X[:500], y[:500])
+    >>> bool(clf.score(X[500:700], y[500:700]) > 0.7)
+    True
     """
 
     quadratic, constraint = "ridge", "free"

@@ -142,7 +142,7 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
     """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.
 
     The names of the samples whose labels would help most, one per line, the most useful first: those that the model is
-    unsure about, far from each other and from those that have a label.
+    unsure about, from all over the pool.
 
     \b
     Example:

@@ -53,6 +53,15 @@ def find_data(name, data_home=None, hint="Set ANCR_DATA to the folder that holds
     ------
     DataNotFoundError
         If no data home has it.
+
+    Examples
+    --------
+    >>> from ancr.datasets import DataNotFoundError, find_data
+    >>> try:
+    ...     find_data("usps/nothing.h5", "/nowhere")
+    ... except DataNotFoundError:
+    ...     print("not found")
+    not found
     """
     homes = data_homes(data_home)
     for home in homes:

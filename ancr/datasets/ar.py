@@ -22,6 +22,12 @@ def load_ar(data_home=None):
         ``data`` (1399, 2580) in [0, 255], each image stored column by column as in MATLAB;
         ``target``, ``target_names``, ``train_indices``, ``test_indices``, ``image_shape``, ``licence``,
         ``citation``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from ancr.datasets import load_ar
+    >>> bunch = load_ar()  # doctest: +SKIP
+    >>> bunch.data.shape, bunch.target_names[:3]  # doctest: +SKIP
     """
     info = dataset_info("ar")
     path = find_data("ar/AR_DAT.mat", data_home, info.how_to_get)

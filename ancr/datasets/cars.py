@@ -27,6 +27,12 @@ def load_cars(data_home=None, *, features=None):
     Bunch
         ``data`` (features, or paths), ``filenames``, ``target``, ``target_names``, ``train_indices``,
         ``test_indices``, ``image_shape``, ``licence``, ``citation``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from ancr.datasets import load_cars
+    >>> bunch = load_cars(features="efficientnet_lite0")  # doctest: +SKIP
+    >>> bunch.data.shape, bunch.target_names[:3]  # doctest: +SKIP
     """
     info = dataset_info("cars")
     if features:

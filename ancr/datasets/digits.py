@@ -14,6 +14,12 @@ def load_digits():
     Bunch
         ``data`` (1797, 64), ``target``, ``target_names``, ``image_shape``, ``licence``, ``citation``,
         ``DESCR``; ``train_indices`` and ``test_indices`` are None.
+
+    Examples
+    --------
+    >>> from ancr.datasets import load_digits
+    >>> load_digits().data.shape
+    (1797, 64)
     """
     content = datasets.load_digits()
     return dataset_bunch(

@@ -42,6 +42,11 @@ def fetch(name, data_home=None, *, retries=3, progress=True):
         If a download fails or a checksum is wrong.
     ValueError
         If the data set is unknown or has no public files.
+
+    Examples
+    --------
+    >>> from ancr.datasets import fetch
+    >>> fetch("usps")  # downloads what is missing  # doctest: +SKIP
     """
     info = dataset_info(name)
     if not info.sources:

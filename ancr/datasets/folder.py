@@ -52,6 +52,12 @@ def load_folder(path, *, label_from="folder"):
     DataWarning
         About files that are not images, identical images in different classes, and class names that differ only
         in case.
+
+    Examples
+    --------
+    >>> from ancr.datasets import load_folder
+    >>> bunch = load_folder("photos")  # one sub-folder of images per class  # doctest: +SKIP
+    >>> bunch.target_names  # doctest: +SKIP
     """
     path = Path(path).expanduser()
     if label_from not in ("folder", "name"):

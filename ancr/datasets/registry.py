@@ -243,6 +243,12 @@ def dataset_info(name):
     ------
     ValueError
         If the name is unknown; the message lists the known names.
+
+    Examples
+    --------
+    >>> from ancr.datasets import dataset_info
+    >>> dataset_info("cub200").title
+    'CUB-200-2011'
     """
     if name not in REGISTRY:
         raise ValueError(f"name={name!r} is not one of the data sets {', '.join(REGISTRY)}")

@@ -21,6 +21,14 @@ def per_class_split(target, n_per_class, seed, pool=None):
     -------
     train, rest : ndarray of int
         Indices that were drawn, and the remaining indices of the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.datasets import per_class_split
+    >>> train, test = per_class_split(np.repeat([0, 1], 10), 3, 0)
+    >>> len(train), len(test)
+    (6, 14)
     """
     target = np.asarray(target)
     pool = np.arange(len(target)) if pool is None else np.asarray(pool)

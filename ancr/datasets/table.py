@@ -23,7 +23,7 @@ _CHUNK_CELLS = 2**18
 
 
 def load_table(path, *, data=None, target=None):
-    """Load vectors and labels from one file.
+    r"""Load vectors and labels from one file.
 
     Parameters
     ----------
@@ -58,6 +58,17 @@ def load_table(path, *, data=None, target=None):
 
     Labels are kept as they are written: ``0`` is the class ``"0"``. Whole numbers stored as floating point are
     written without a decimal point.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ancr.datasets import load_table
+    >>> path = Path(tempfile.mkdtemp()) / "tiny.csv"
+    >>> _ = path.write_text("length,width,kind\n5,3,a\n6,2,b\n", encoding="utf-8")
+    >>> bunch = load_table(path, target="kind")
+    >>> bunch.data.shape, bunch.target_names.tolist()
+    ((2, 2), ['a', 'b'])
     """
     path = Path(path).expanduser()
     readers = {".npz": _from_npz, ".npy": _from_npy, ".mat": _from_mat, ".csv": _from_table, ".parquet": _from_table}

@@ -27,6 +27,12 @@ def load_usps(data_home=None, *, n_per_class=None, seed=0):
     Bunch
         ``data`` (9298, 256), ``target``, ``target_names``, ``train_indices``, ``test_indices``,
         ``image_shape``, ``licence``, ``citation``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from ancr.datasets import load_usps
+    >>> bunch = load_usps()  # doctest: +SKIP
+    >>> bunch.data.shape, bunch.target_names[:3]  # doctest: +SKIP
     """
     info = dataset_info("usps")
     parts = [find_data(f"usps/zip.{part}.gz", data_home, info.how_to_get) for part in ("train", "test")]

@@ -39,6 +39,11 @@ class ShardedSolution:
         Columns in the order of the shards and of the rows in them.
     objective, gap, n_iter, converged : ndarray of shape (n_queries,)
         As in `ancr.solution.Solution`; an iteration prices all atoms once.
+
+    Examples
+    --------
+    >>> solution = clf.solve(queries)  # of a fitted ShardedClassifier  # doctest: +SKIP
+    >>> solution.gap.max(), solution.converged.all()  # doctest: +SKIP
     """
 
     codes: sparse.csr_array
@@ -73,6 +78,14 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         Number of features.
     n_atoms_ : int
         Atoms in all files.
+
+    Examples
+    --------
+    >>> from ancr import ANCRClassifier
+    >>> from ancr.distributed import ShardedClassifier
+    >>> clf = ShardedClassifier(ANCRClassifier(alpha=1e-3))
+    >>> clf.fit(["atoms0.npy", "atoms1.npy"], ["labels0.npy", "labels1.npy"])  # doctest: +SKIP
+    >>> clf.predict(queries)  # doctest: +SKIP
     """
 
     def __init__(self, estimator, *, tol=1e-8):

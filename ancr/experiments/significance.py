@@ -30,7 +30,7 @@ def corrected_t_test(first, second, n_train, n_test):
     --------
     >>> from ancr.experiments.significance import corrected_t_test
     >>> round(corrected_t_test([90, 92, 91, 95, 93], [88, 91, 89, 92, 92], n_train=80, n_test=20), 4)
-    0.0282
+    0.0327
     """
     from scipy.stats import t as student
 

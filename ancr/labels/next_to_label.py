@@ -1,8 +1,8 @@
-r"""Which samples to label next: those that the classifier is unsure about, far from each other and from the labelled.
+r"""Which samples to label next: those that the classifier is unsure about, from all over the pool.
 
-A batch of the least sure samples alone asks the same question many times, since neighbours are unsure together. So the
-least sure few batches are thinned: one by one, the sample farthest from all labelled and chosen ones joins, in the
-space of the classifier.
+A batch of the least sure samples alone asks the same question many times, since neighbours are unsure together. The
+farthest of them are no better: they are outliers. So the least sure few batches are divided into as many clusters as
+samples are wanted, each sample counting by how unsure it is, and the least sure of each cluster is taken.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ancr.classifiers.base import BaseRepresentationClassifier
@@ -19,6 +21,8 @@ from ancr.dictionary import check_samples
 
 # Batches of the least sure samples that are thinned to one.
 _BATCHES = 6
+# What the surest of them counts in a cluster.
+_LEAST_COUNT = 1e-3
 
 
 def next_to_label(
@@ -41,11 +45,12 @@ def next_to_label(
     n : int
         How many to choose; all that are left if there are fewer.
     labelled : array-like of int or None, default=None
-        Rows of the pool that have a label already: they are not chosen, and those chosen are far from them. Samples
-        that the estimator was fitted on need not be in the pool.
+        Rows of the pool that have a label already: they are not chosen. Samples that the estimator was fitted on need
+        not be in the pool.
     strategy : {"auto", "margin", "far", "random"} or callable, default="auto"
-        ``"auto"``: the six batches of least margin, thinned to those farthest from the labelled and from each other.
-        ``"margin"``: the least difference between the two largest decision values. ``"far"``: the farthest alone.
+        ``"auto"``: the six batches of least margin, thinned to one from each of n clusters, which lie far from each
+        other. ``"margin"``: the least difference between the two largest decision values. ``"far"``: one by one, the
+        farthest from all labelled and chosen ones, in the space of the classifier.
         ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the pool, and the
         largest are taken.
     random_state : int, default=0
@@ -119,9 +124,20 @@ def _smallest(values: np.ndarray, n: int) -> np.ndarray:
     return order[:n]
 
 
-def _unsure_and_far(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
-    unsure = np.argsort(_margins(estimator, samples), kind="stable")[: _BATCHES * n]
-    return unsure[_farthest(estimator, samples[unsure], n, labelled)]
+def _unsure_and_spread(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    """The least sure sample of each of n clusters of the least sure; of an empty cluster, the next least sure."""
+    margins = _margins(estimator, samples)
+    unsure = np.argsort(margins, kind="stable")[: _BATCHES * n]
+    if len(unsure) <= n:
+        return unsure
+    counts = np.maximum(1.0 - margins[unsure] / (margins[unsure].max() or 1.0), _LEAST_COUNT)
+    rows = estimator.space_.rows(samples[unsure])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters
+        clusters = KMeans(n, n_init=1, random_state=0).fit(rows, sample_weight=counts).labels_
+    first = np.sort(np.unique(clusters, return_index=True)[1])  # in the order of their margins
+    others = np.setdiff1d(np.arange(len(unsure)), first)
+    return unsure[np.concatenate([first, others])[:n]]
 
 
 def _farthest(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
@@ -159,7 +175,7 @@ def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 
 STRATEGIES: dict[str, Callable[..., np.ndarray]] = {
-    "auto": _unsure_and_far,
+    "auto": _unsure_and_spread,
     "margin": _least_sure,
     "far": _farthest,
     "random": _at_random,

@@ -44,6 +44,23 @@ class Solver(AxisObject, ABC):
         Whether it solves problems with a relaxation; if not, it solves those without.
     problem : Problem
         The problem that it is prepared for; set by `prepare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.solution import Solution
+    >>> from ancr.solvers import Solver
+    >>> class Equal(Solver):
+    ...     name = "equal"
+    ...     def refuses(self, problem):
+    ...         return None
+    ...     def solve(self, queries, history=False):
+    ...         codes = np.full((len(queries), self.problem.dictionary.n_atoms), 1.0 / self.problem.dictionary.n_atoms)
+    ...         return Solution(codes, np.ones(len(queries), int), np.zeros(len(queries), bool), self.problem, queries)
+    >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
+    >>> RepresentationClassifier(solver=Equal()).fit(X, [0, 0, 1, 1]).predict([[1.0, 0.0]])
+    array([0])
     """
 
     name: ClassVar[str] = "a solver"

@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from ancr.backends import compiling  # noqa: F401  says that it compiles
+
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
 _ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}

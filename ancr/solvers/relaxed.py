@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import in_double, read_only
+from ancr.backends.arrays import in_double, read_only, row_sums
 from ancr.certificate import Certificate
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
@@ -116,7 +116,8 @@ class Relaxed(Solver):
             codes = inner.sorted_codes
         else:
             codes = from_last_pricing(run, inner.sorted_codes) if self._exact.keeps_matrix else near_the_set(inner)
-        solution = RelaxedSolution(codes, inner.n_iter, inner.converged, self.problem, queries, None, inner)
+        converged = inner.converged & np.isfinite(row_sums(codes))  # c can exceed the range of single precision
+        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, None, inner)
         return solution.with_history() if history else solution
 
 

@@ -117,8 +117,8 @@ class LeastSquares:
 
     @cached_property
     def rank_is_numerical(self):
-        """Whether, where the code of least norm uses all atoms, rounding decides how many directions these have."""
-        if self.set.has_inequalities or self.absolute or not np.max(self.lengths) > 0:
+        """Whether rounding decides how many directions the atoms have, on the sets whose bounds depend on it."""
+        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute or not np.max(self.lengths) > 0:
             return False
         invariant = self.set.sums_to_one and not self.weights.blocks
         columns = self.columns - self.columns.mean(axis=1, keepdims=True) if invariant else self.columns
@@ -158,7 +158,7 @@ class LeastSquares:
         return bool(np.any((np.abs(code) < self.tiny) & (share > 1e-6 * np.max(share))))
 
     def _condition(self, target, code, support):
-        if self._underflows(code) or self.rank_is_numerical:
+        if self._underflows(code) or (self.rank_is_numerical and not self.set.nonnegative):
             return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
@@ -172,6 +172,10 @@ class LeastSquares:
         plane = self.set.sums_to_one and not self.weights.blocks  # class terms depend on the origin
         reach = max(reach, total * size)
         number = condition_number(self.columns[:, support], plane, reach, size, self.digits, dependent=linear)
+        used = self.lengths[np.abs(code) > 0]
+        if not (linear or self.set.sums_to_one) and len(used) and np.min(used) > 0:
+            # A pull of the longest atom is rounded by more than the shortest one in use can gain.
+            number = max(number, float(min((np.max(self.lengths) / np.min(used)) ** 2, REAL(1e300))))
         if self.absolute:  # pulls that cancel to half the ℓ1 weight
             number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
         return number

@@ -149,7 +149,7 @@ def test_extreme_relaxations(constraint):
 
 
 def test_rank_deficient_atoms_without_a_ridge():
-    """Codes are optimal; where non-negative weights reach a whole subspace no proof exists in finite precision."""
+    """Non-negative weights reach a whole subspace: nothing pulls, which is the proof."""
     rng = np.random.default_rng(6)
     basis = rng.standard_normal((4, 20))
     atoms, queries = rng.standard_normal((60, 4)) @ basis, rng.standard_normal((30, 20))
@@ -157,7 +157,7 @@ def test_rank_deficient_atoms_without_a_ridge():
     for constraint in ("nonnegative", "free"):
         solution = solve(atoms, queries, alpha=0.0, constraint=constraint)
         np.testing.assert_allclose(solution.objective, ((queries - nearest) ** 2).sum(axis=1), rtol=1e-10)
-    assert solution.verify().all()
+        assert solution.verify().all()
 
 
 @pytest.mark.parametrize("constraint", SETS)

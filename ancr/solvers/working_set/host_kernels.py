@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numba.core.options import DefaultOptions
 
+from ancr.backends import compiling  # noqa: F401  says that it compiles
+
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
 # No reference counting, for functions that neither make nor keep arrays. Numba has no public option for it.
 _BORROWING = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}

@@ -1,0 +1,43 @@
+"""Say on a terminal that kernels are being compiled: the first call would otherwise seem to hang."""
+
+import sys
+from threading import Lock
+
+from numba.core import event
+
+_MESSAGE = (
+    "ancr: compiling for this machine. This happens once per environment and takes about 20 s, 40 s for a search over "
+    "settings; `ancr warmup` does it ahead."
+)
+
+
+class _Announcer(event.Listener):
+    """Prints the message once, when a kernel of this package is compiled rather than read from the cache."""
+
+    def __init__(self):
+        self._lock, self._said = Lock(), False
+
+    def on_start(self, compilation):
+        function = compilation.data["dispatcher"].py_func
+        with self._lock:
+            if self._said or not function.__module__.startswith("ancr."):
+                return
+            self._said = True
+        if sys.stderr is not None and sys.stderr.isatty():
+            print(_MESSAGE, file=sys.stderr, flush=True)
+
+    def on_end(self, compilation):
+        """Nothing to say."""
+
+    def silence(self):
+        """Do not say it: the caller tells its own progress."""
+        self._said = True
+
+
+_announcer = _Announcer()
+event.register("numba:compile", _announcer)
+
+
+def be_silent():
+    """No message from now on, for a command that shows its own progress."""
+    _announcer.silence()
