@@ -18,18 +18,19 @@ export function open(shared, panel) {
 export function update() {
   drawClasses();
   if (!current) next();
-  else if (isStale()) next();
+  else look();
   guesses();
 }
 
 export function undone(shared, after) { show(after.next[0] || null); guesses(); }
 
-// Another tab may have labelled the sample that is shown here.
-let staleVersion = null;
-function isStale() {
-  const changed = staleVersion !== studio.state.version;
-  staleVersion = studio.state.version;
-  return changed && busy === 0;
+// Another tab may have labelled the sample that is shown here, or there may be a guess for it now.
+async function look() {
+  if (busy) return;
+  const index = current.index, found = await ask(`/api/row/${index}`).catch(() => null);
+  if (!found || busy || current?.index !== index) return;
+  if (found.label !== null || found.excluded) next();
+  else { current.guess = found.guess; drawGuess(); }
 }
 
 async function next() {
@@ -38,7 +39,6 @@ async function next() {
 }
 
 function show(sample) {
-  staleVersion = studio.state.version;
   if (sample && current && sample.index === current.index && currentBox.childElementCount) { current = sample; drawGuess(); return; }
   current = sample;
   if (!sample) {

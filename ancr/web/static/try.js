@@ -3,7 +3,7 @@ import { ask, latest, upload } from "/static/api.js";
 import { bar, complain, el, percent, picture, redraw, say, tile } from "/static/dom.js";
 import { Drawing } from "/static/drawing.js";
 
-let studio, query, settings, answerBox, settingsBox, drawing, sampleBox, waiting = false;
+let studio, query, settings, answerBox, settingsBox, drawing, sampleBox, waiting = false, judged = "";
 
 const SLIDERS = [
   { name: "alpha", text: "λ, how much the code is spread", low: -5, high: 0.5, log: true },
@@ -31,7 +31,12 @@ export function update() {
     say(`Settings chosen: ${percent(studio.state.chosen.accuracy)} by leave-one-out.`);
     drawSettings();
     run();
-  } else drawButtons();
+    return;
+  }
+  drawButtons();
+  // Probabilities are calibrated anew after every label and change of settings.
+  const now = JSON.stringify(studio.state.estimate);
+  if (now !== judged) { judged = now; run(); }
 }
 
 export function undone() { settings = { ...studio.state.settings }; drawSettings(); run(); }
