@@ -25,8 +25,8 @@ def hog(image):
     >>> import numpy as np
     >>> from ancr.features.hog import hog
     >>> stripes = np.tile([0.0, 0.0, 1.0, 1.0], (64, 16))
-    >>> hog(stripes).reshape(-1, 9)[0].argmax()
-    np.int64(0)
+    >>> int(hog(stripes).reshape(-1, 9)[0].argmax())
+    0
     """
     image = np.asarray(image, float)
     if image.shape != (_SIDE, _SIDE):
