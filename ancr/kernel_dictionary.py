@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -97,7 +97,7 @@ class GramDictionary(BaseDictionary):
     def keeping(self, queries: np.ndarray) -> Iterator[None]:
         """A context in which the inner products with this array of queries are computed only once, in this thread."""
         before = vars(_BLOCK).get("blocks", ())
-        _BLOCK.blocks = (*before, [self, queries, None])
+        _BLOCK.blocks = (*before, (self, queries, {}))
         try:
             yield
         finally:
@@ -111,18 +111,22 @@ class GramDictionary(BaseDictionary):
     def _known_values(self, queries: np.ndarray) -> np.ndarray:
         if self._knows(queries):
             return vars(self)["_known"][1]
-        for block in vars(_BLOCK).get("blocks", ()):
-            if block[0] is self and block[1] is queries:
-                if block[2] is None:
-                    block[2] = self._values(queries)
-                return block[2]
-        return self._values(queries)
+        return self._kept("values", queries, self._values)
+
+    def _kept(self, name: str, queries: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What has been computed for these queries in this thread's block, or is computed and kept now."""
+        for dictionary, block, kept in vars(_BLOCK).get("blocks", ()):
+            if dictionary is self and block is queries:
+                if name not in kept:
+                    kept[name] = compute(queries)
+                return kept[name]
+        return compute(queries)
 
     def squared_norms(self, queries: np.ndarray) -> np.ndarray:
         """k(y, y) of each query, in double precision."""
         if self._knows(queries) and (known := vars(self)["_known"][2]) is not None:
             return known
-        return self._squared_norms(queries)
+        return self._kept("squares", queries, self._squared_norms)
 
     @abstractmethod
     def _squared_norms(self, queries: np.ndarray) -> np.ndarray:

@@ -104,6 +104,12 @@ class LeastSquares:
                 inside = inside / total if total > 0 else np.full_like(inside, REAL(1) / len(inside))
         return inside, violation / max(1, np.sum(np.abs(code)))
 
+    def value_in_double(self, query, start):
+        """The best objective that uses no direction of the atoms below the rounding of the longest."""
+        target, floor = self.target(query), 64 * DOUBLE * np.max(self.lengths)
+        start = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
+        return self.objective(target, _ActiveSet(self.columns, target, self.absolute, self.set, floor).run(start)[0])
+
     def solve(self, query, start):
         """The optimum of a query, from the support of a code."""
         target = self.target(query)
@@ -248,8 +254,8 @@ class RelaxedLeastSquares(LeastSquares):
 class _ActiveSet:
     """Lawson and Hanson's method, on the orthant or on the simplex; on the other sets its first step is the answer."""
 
-    def __init__(self, columns, target, absolute, constraint):
-        self.columns, self.target, self.price, self.set = columns, target, absolute / 2, constraint
+    def __init__(self, columns, target, absolute, constraint, floor=0):
+        self.columns, self.target, self.price, self.set, self.floor = columns, target, absolute / 2, constraint, floor
         self.lengths = np.sqrt(np.sum(columns**2, axis=0))
 
     def run(self, code):
@@ -297,21 +303,22 @@ class _ActiveSet:
         if self.set.sums_to_one:  # differences from the shortest column
             base = int(self.lengths[support].argmin())
             others = np.delete(np.arange(len(support)), base)
-            part, kept = least_squares(columns[:, others] - columns[:, [base]], target - columns[:, base], 0)
+            differences = columns[:, others] - columns[:, [base]]
+            part, kept = least_squares(differences, target - columns[:, base], 0, self.floor)
             code[support[others]] = part
             code[support[base]] = 1 - part.sum()
             return code, np.append(support[others][kept], support[base])
-        part, kept = least_squares(columns, target, self.price)
+        part, kept = least_squares(columns, target, self.price, self.floor)
         code[support] = part
         return code, support[kept]
 
 
-def least_squares(columns, target, price):
+def least_squares(columns, target, price, floor=0):
     """(c, kept): argmin ‖t − Ac‖² + 2·price·Σc by Gram–Schmidt, twice for each column, and one step of refinement.
 
-    Columns that depend on those before them get zero.
+    Columns that depend on those before them, up to ``floor``, get zero.
     """
-    basis, triangle, kept = orthonormal(columns)
+    basis, triangle, kept = orthonormal(columns, floor)
     code = np.zeros(columns.shape[1], REAL)
     if not len(kept):
         return code, kept
@@ -324,7 +331,7 @@ def least_squares(columns, target, price):
     return code, kept
 
 
-def orthonormal(columns):
+def orthonormal(columns, floor=0):
     """(Q, R, kept): A[:, kept] = QR, columns that depend on earlier ones left out."""
     rows, size = columns.shape
     basis, triangle = np.zeros((rows, min(rows, size)), REAL), np.zeros((min(rows, size),) * 2, REAL)
@@ -339,7 +346,7 @@ def orthonormal(columns):
         again = basis[:, :k].T @ vector
         vector = vector - basis[:, :k] @ again
         rest = np.sqrt(vector @ vector)
-        if rest <= DEPENDENT * length:
+        if rest <= max(DEPENDENT * length, floor):
             continue
         triangle[:k, k], triangle[k, k], basis[:, k] = parts + again, rest, vector / rest
         kept.append(j)
