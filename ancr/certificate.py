@@ -149,9 +149,13 @@ class Certificate:
         if not dictionary.has_coordinates:
             values = eigvalsh(self._times_h(np.diag(1.0 / lengths)) / lengths)
             return int((values > len(values) * _EPS * max(values[-1], 0.0)).sum()) - on_plane
-        rows = self._stacked / lengths[:, None]
-        values = svdvals(about_mean(rows) if on_plane and self.problem.quadratic.blocks else rows) ** 2
-        return int((values > 16.0 * _EPS**2 * rows.shape[1] * len(values) * max(values[0], 0.0)).sum())
+        # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
+        rows = (about_mean(self._stacked) if on_plane else self._stacked) / lengths[:, None]
+        values = svdvals(rows) ** 2
+        largest = float(values[0]) * rows.shape[1] * len(values)
+        if self.problem.quadratic.blocks:  # without a centre, see `_eigenvalues`
+            largest = float(np.sum((self._stacked / lengths[:, None]) ** 2)) * rows.size
+        return int((values > 16.0 * _EPS**2 * largest).sum())
 
     @cached_property
     def _stacked(self) -> np.ndarray:

@@ -108,19 +108,33 @@ class LeastSquares:
 
     def value_in_double(self, query, start):
         """The optimum for atoms of the numerical rank, which differ from those given by the rounding of each."""
-        return self._of_numerical_rank.solve(query, start).value
+        reduced, centre, basis = self._of_numerical_rank
+        part = (query.astype(REAL) - centre) @ basis
+        # What lies outside the span of these atoms is the same for every code.
+        outside = self._constant_square(query.astype(REAL) - centre) - reduced._constant_square(part)
+        return reduced.solve(part, start).value + outside
+
+    def _constant_square(self, query):
+        """The objective of the zero code, for a query that needs no centre."""
+        weights, square = self.weights, np.sum(query**2)
+        parts = REAL(weights.target) ** 2 / REAL(weights.gram) * square if weights.gram else 0
+        if weights.blocks and not weights.gram:
+            parts = len(np.unique(self.labels)) * REAL(weights.target) ** 2 / REAL(weights.blocks) * square
+        return parts
 
     @cached_property
     def _of_numerical_rank(self):
-        centre = self.given.mean(axis=0) if self.set.sums_to_one else np.zeros(self.given.shape[1], REAL)
+        """The same problem in coordinates of the span, the centre and the basis of that."""
+        invariant = self.set.sums_to_one and not self.weights.blocks and self.settings.get("relaxation") is None
+        centre = self.given.mean(axis=0) if invariant else np.zeros(self.given.shape[1], REAL)
         atoms = self.given - centre
         lengths = np.sqrt(np.sum(atoms**2, axis=1, keepdims=True))
         lengths[lengths <= 8 * DOUBLE * np.max(np.abs(self.given), initial=0)] = np.inf
         _, values, right = np.linalg.svd((atoms / lengths).astype(float), full_matrices=False)
         kept = values > 4 * DOUBLE * np.sqrt(atoms.size) * values[0]
         basis = orthonormal(right[kept].T.astype(REAL))[0]
-        near = (atoms @ basis) @ basis.T
-        return type(self)((np.where(np.isfinite(lengths), near, 0) + centre), self.settings, self.dtype)
+        near = np.where(np.isfinite(lengths), atoms @ basis, 0)
+        return type(self)(near, self.settings, self.dtype), centre, basis
 
     def solve(self, query, start):
         """The optimum of a query, from the support of a code."""
@@ -139,7 +153,8 @@ class LeastSquares:
         if (self.set.nonnegative and self.set.sums_to_one) or self.absolute or not np.max(np.abs(self.given)) > 0:
             return False
         ridge_counts = self.weights.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
-        atoms = self.given - self.given.mean(axis=0) if self.set.sums_to_one else self.given
+        invariant = self.set.sums_to_one and not self.weights.blocks
+        atoms = self.given - self.given.mean(axis=0) if invariant else self.given
         values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
         return bool(not ridge_counts and np.any(values <= 4 * DOUBLE * np.sqrt(atoms.size) * values[0]))
 
