@@ -28,6 +28,8 @@ _EPS = float(np.finfo(float).eps)
 _NONE = float(np.finfo(float).tiny)
 # The most atoms for which H is factored to improve on a first bound.
 _MOST_ATOMS = 10_000
+# The most atoms of a support that is solved again for a bound.
+_MOST_USED = 1000
 
 
 class Certificate:
@@ -145,7 +147,8 @@ class Certificate:
         dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
         lengths, given = to_numpy(self.atom_lengths), self._given.dictionary
         # About the mean, atoms that were equal differ by a rounding of what they were.
-        lengths = np.where(lengths > 8.0 * _EPS * on_plane * given.longest * dictionary.units, lengths, np.inf)
+        least = 8.0 * _EPS * given.longest * dictionary.units if on_plane else 0.0
+        lengths = np.where(lengths > least, lengths, np.inf)
         if not dictionary.has_coordinates:
             values = eigvalsh(self._times_h(np.diag(1.0 / lengths)) / lengths)
             return int((values > len(values) * _EPS * max(values[-1], 0.0)).sum()) - on_plane
@@ -198,7 +201,9 @@ class Certificate:
         """
         if self._newton is None:
             return None
-        step = self.problem.dictionary.like(self._newton(to_numpy(look.pull)))
+        return self._moved(look, self.problem.dictionary.like(self._newton(to_numpy(look.pull))))
+
+    def _moved(self, look: Look, step: Array) -> tuple[Look, Array]:
         better = look.with_codes(dense(look.codes) + step)
         fall = row_dots(step, look.pull + better.pull) + row_dots(abs(step), look.slack + better.slack)
         return better, fall
@@ -207,6 +212,21 @@ class Certificate:
     def ridge_is_lost(self) -> bool:
         """Whether the ridge is below the rounding of H, so that it cannot make H definite."""
         return self.problem.quadratic.ridge <= _EPS * float(self.problem.dictionary.xp.max(self.problem.lengths)) ** 2
+
+    def improved_on_support(self, look: Look) -> tuple[Look, Array] | None:
+        """The same for one query of the orthant, over the atoms that its code uses; None if one would turn negative."""
+        code = to_numpy(dense(look.codes))[0]
+        used = np.flatnonzero(code > 0.0)
+        if not 0 < len(used) <= _MOST_USED:
+            return None
+        unit, lengths = np.zeros((len(used), len(code))), to_numpy(self.atom_lengths)[used]
+        unit[np.arange(len(used)), used] = 1.0 / lengths
+        matrix = self._times_h(unit)[:, used] / lengths
+        step = np.zeros_like(code)
+        step[used] = np.linalg.lstsq(matrix, to_numpy(look.pull)[0, used] / lengths, rcond=1e-14)[0] / lengths
+        if (code + step < 0.0).any():
+            return None
+        return self._moved(look, look.dictionary.like(step[None, :]))
 
     @cached_property
     def atom_lengths(self) -> Array:

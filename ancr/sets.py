@@ -27,7 +27,7 @@ from ancr.backends.arrays import (
 from ancr.messages import naming
 
 # An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
-_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, 1e-6, 1000
+_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, (1e-12, 1e-9, 1e-6), 1000
 
 
 def project_simplex(points, radius=1.0):
@@ -287,10 +287,22 @@ class NonNegative(Set):
         Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j).
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
-        if look.certificate.ridge_is_lost:
-            lifted = _smaller(lifted, _without_constraint(look))  # codes that interpolate leave no pull
-            return self._by_tight_atoms(look, lifted, self._on_a_face)
-        return _smaller(lifted, _by_strong_convexity(look, look.pull))
+        if not look.certificate.ridge_is_lost:
+            return _smaller(lifted, _by_strong_convexity(look, look.pull))
+        lifted = _smaller(lifted, _without_constraint(look))  # codes that interpolate leave no pull
+        bounds = self._by_tight_atoms(look, lifted, self._on_a_face)
+        return self._with_better_supports(look, bounds)
+
+    def _with_better_supports(self, look, bounds):
+        """Codes in single precision pull a little at their own atoms: better ones on the same support do not."""
+        square, improved = to_numpy(look.dictionary.squared_norms(look.queries)), np.array(to_numpy(bounds))
+        for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
+            found = look.certificate.improved_on_support(look.row(row))
+            if found is not None:
+                better, fall = found
+                first = self._by_tight_atoms(better, self._lifted(better, None, 0.0), self._on_a_face)
+                improved[row] = np.fmin(improved[row], float((first + fall)[0]))
+        return like(improved, look.pull)
 
     def _lifted(self, look, image, square):
         """The bound from He and eᵀHe; infinite without such an e."""
@@ -318,10 +330,13 @@ class NonNegative(Set):
         """Bounds that are not good enough, improved for each query by itself, from the atoms that pull at all."""
         square, raised = to_numpy(look.dictionary.squared_norms(look.queries)), to_numpy(look.raised_pull)
         lengths, improved = to_numpy(look.certificate.atom_lengths), np.array(to_numpy(bounds))
+        used = to_numpy(dense(look.codes)) > 0.0
         for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
-            tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))
-            if 0 < len(tight) <= _MOST_TIGHT:
-                improved[row] = np.fmin(improved[row], improve(look.row(row), tight))
+            for share in _TIGHT:
+                pulling = raised[row] > -share * lengths * square[row] ** 0.5
+                tight = np.flatnonzero((pulling | used[row]) & (lengths > 0.0))
+                if 0 < len(tight) <= _MOST_TIGHT and not improved[row] <= _GOOD * square[row]:
+                    improved[row] = np.fmin(improved[row], improve(look.row(row), tight))
         return like(improved, look.pull)
 
     def relaxed_bound(self, look):
