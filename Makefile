@@ -10,15 +10,18 @@ SEED     ?= 0
 MINUTES  ?= 60
 KILLS    ?= 25
 WRITE    ?=
+# What the studio opens; nothing means digits.
+DATA     ?=
 
 VERSIONS := 3.11 3.12 3.13
 OLDEST   := .venv-oldest
 # The oldest versions of the dependencies have no wheels for the newest Python.
 OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))
 
-.PHONY: help reproduce test test-all test-oldest test-versions campaign lint format types docs release bench clean
+.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs release bench clean
 help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
+	@echo "make studio      set up and open the page: try, label, audit, compare (DATA= for your own data)"
 	@echo "make test        set up and run the tests"
 	@echo "make test-all    the tests that need torch or a browser as well"
 	@echo "make test-oldest the tests with the oldest dependencies;  make test-versions   with every Python installed"
@@ -52,8 +55,15 @@ $(VENV)/.plot: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[plot,data]'
 	@touch $@ $(VENV)/.core
 
+$(VENV)/.web: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[web,data,plot]'
+	@touch $@ $(VENV)/.core $(VENV)/.plot
+
 reproduce: $(VENV)/.plot
 	$(BIN)/ancr reproduce
+
+studio: $(VENV)/.web
+	$(BIN)/ancr studio $(DATA)
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not all"

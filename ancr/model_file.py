@@ -53,7 +53,7 @@ class Model:
     names : ndarray of str
         Their names in explanations.
     features : str
-        ``"table"``, ``"pixels"`` or the name of a network.
+        ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
     columns : tuple of str
         Names of the table's columns.
     standardize : bool

@@ -39,6 +39,11 @@ MODULES = (
     "ancr.classifiers.presets",
     "ancr.classifiers.rivals",
     "ancr.features.eigenfaces",
+    "ancr.features.hog",
+    "ancr.web.journal",
+    "ancr.web.samples",
+    "ancr.web.state",
+    "ancr.web.worker",
     "ancr.selection.cross_validation",
 )
 

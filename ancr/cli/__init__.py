@@ -10,6 +10,7 @@ from ancr.cli.experiments import compare, reproduce
 from ancr.cli.labels import audit, next_
 from ancr.cli.models import predict, train
 from ancr.cli.options import spell_out_what_the_terminal_lacks
+from ancr.cli.studio import studio
 from ancr.cli.warmup import warmup
 
 
@@ -31,5 +32,5 @@ def main() -> None:
     """
 
 
-for command in (reproduce, compare, train, predict, audit, next_, datasets, extract, fetch, warmup):
+for command in (reproduce, compare, train, predict, studio, audit, next_, datasets, extract, fetch, warmup):
     main.add_command(command)

@@ -58,6 +58,11 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.command()
 @click.argument("source")
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write.")
+@click.option(
+    "--features",
+    type=click.Choice(["pixels", "hog", "eigenfaces"]),
+    help="Features that need no network and no torch; options of networks are then not used.",
+)
 @click.option("--backbone", default="vgg19", show_default=True, help="vgg16, vgg19, alexnet, or a timm model name.")
 @click.option("--layer", help="fc6, fc7, pool or conv. Default: fc7 or pool; conv if --pooling is given.")
 @click.option("--pooling", help="Pooling of the last convolution: average, bilinear (B-CNN) or fisher (FV-CNN).")
@@ -69,7 +74,7 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option("--cache-dir", default="auto", show_default=True, help="Folder for cached features, or 'none'.")
 @click.option("--strict", is_flag=True, help="Stop at the first unreadable image.")
 @DATA_HOME
-def extract(source: str, output: Path, data_home: Path | None, **options: Any) -> None:
+def extract(source: str, output: Path, data_home: Path | None, features: str | None, **options: Any) -> None:
     """Compute features of SOURCE and write them to a file.
 
     SOURCE is the name of a data set, a folder with one sub-folder per class, or a CSV of path,label. A folder
@@ -81,11 +86,14 @@ def extract(source: str, output: Path, data_home: Path | None, **options: Any) -
       ancr extract photos --backbone resnet18 --output photos.npz
     """
     with readable_errors():
-        from ancr.features.to_file import extract_to_file, load_source
+        from ancr.features.to_file import extract_plain_to_file, extract_to_file, load_source
 
         check_output(output)
         bunch = load_source(source, data_home)
-        report = extract_to_file(bunch, output, progress=True, **options)
+        if features is None:
+            report = extract_to_file(bunch, output, progress=True, **options)
+        else:
+            report = extract_plain_to_file(bunch, output, features, strict=options["strict"])
     for name, reason in report.unreadable.items():
         click.echo(f"unreadable: {name}: {reason}", err=True)
     click.echo(report.summary)

@@ -22,7 +22,7 @@ LABEL = click.option(
     "--label", help="Column or array that holds the labels. Default: target, labels, y, label, gnd, Y or class."
 )
 IMAGE_FEATURES = click.option(
-    "--features", default="pixels", show_default=True, help="For images: pixels, or a network such as vgg19."
+    "--features", default="pixels", show_default=True, help="For images: pixels, hog, or a network such as vgg19."
 )
 STANDARDIZE = click.option(
     "--standardize/--no-standardize",

@@ -11,6 +11,9 @@ from ancr import __version__, datasets
 from ancr.atomic import atomic_path
 from ancr.datasets.folder import IMAGE_SUFFIXES
 from ancr.features.deep import DeepFeatures
+from ancr.features.eigenfaces import Eigenfaces
+from ancr.features.images import UnreadableImageError
+from ancr.features.user_data import image_vectors
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
     features = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
     good = ~np.isnan(features).any(axis=1)
     with atomic_path(output) as draft:
-        np.savez(draft, **_arrays(bunch, features, good, transformer))
+        parameters = {name: str(value) for name, value in transformer.get_params().items()}
+        np.savez(draft, **_arrays(bunch, features, good, parameters))
     return ExtractionReport(
         output,
         (int(good.sum()), features.shape[1]),
@@ -101,9 +105,61 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
     )
 
 
-def _arrays(bunch, features, good, transformer):
+PLAIN = ("pixels", "hog", "eigenfaces")
+
+
+def extract_plain_to_file(bunch, output, features, *, n_components=100, strict=False):
+    """Compute features of a data set's images without a network, and write them to an ``.npz`` file.
+
+    Parameters
+    ----------
+    bunch : Bunch
+        Result of a loader of images or of :func:`ancr.datasets.load_folder`.
+    output : path-like
+        Path that ends in ``.npz``, in an existing folder.
+    features : {"pixels", "hog", "eigenfaces"}
+        32 × 32 grey pixels; histograms of oriented gradients; or such pixels projected on the leading axes of the
+        training images (of all images if there is no split).
+    n_components : int
+        Axes of eigenfaces; fewer where there are fewer images.
+    strict : bool
+        Stop at the first unreadable image instead of leaving it out.
+
+    Returns
+    -------
+    ExtractionReport
+    """
+    output, vectors, unreadable = _checked_output(output), [], {}
+    for name in bunch.filenames:
+        try:
+            vectors.append(image_vectors([name], "hog" if features == "hog" else "pixels")[0])
+        except UnreadableImageError as error:
+            if strict:
+                raise
+            unreadable[str(name)] = str(error)
+    good = np.array([str(name) not in unreadable for name in bunch.filenames])
+    if not good.any():
+        raise ValueError(f"none of the {len(good)} images can be read")
+    found = np.asarray(vectors, np.float32)
+    parameters = {"features": features}
+    if features == "eigenfaces":
+        train = (
+            np.ones(len(good), bool)
+            if bunch.train_indices is None
+            else np.isin(np.arange(len(good)), bunch.train_indices)
+        )
+        chosen = found[train[good]]
+        found = Eigenfaces(min(n_components, *chosen.shape)).fit(chosen).transform(found)
+        parameters["n_components"] = str(found.shape[1])
+    rows = np.zeros((len(good), found.shape[1]), found.dtype)
+    rows[good] = found
+    with atomic_path(output) as draft:
+        np.savez(draft, **_arrays(bunch, rows, good, parameters))
+    return ExtractionReport(output, found.shape, len(found), 0, unreadable)
+
+
+def _arrays(bunch, features, good, parameters):
     root = Path(os.path.commonpath([Path(name).parent for name in bunch.filenames]))
-    parameters = {name: str(value) for name, value in transformer.get_params().items()}
     arrays = {
         "features": features[good],
         "labels": bunch.target[good],

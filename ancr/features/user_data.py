@@ -10,6 +10,7 @@ from ancr.datasets.folder import IMAGE_SUFFIXES, load_folder
 from ancr.datasets.table import check_finite, load_table, open_table, vector_chunks
 from ancr.features.columns import SPACES_OF_COLUMNS
 from ancr.features.deep import DeepFeatures
+from ancr.features.hog import hog_of_files
 from ancr.features.images import reading
 
 _SIDE = 32
@@ -26,7 +27,7 @@ class UserData:
     bunch : Bunch
         The data set; ``data`` holds the vectors.
     features : str
-        ``"table"``, ``"pixels"`` or the name of a network.
+        ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
     columns : tuple of str
         Names of the table's columns; empty for other sources.
     names : ndarray of str
@@ -84,7 +85,7 @@ def load_user_data(path, label=None, features="pixels"):
     label : str or None
         Column or array that holds the labels.
     features : str
-        For images: ``"pixels"``, or a network that `ancr.features.DeepFeatures` knows.
+        For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
 
     Raises
     ------
@@ -179,17 +180,20 @@ def query_chunks(path, features, columns=(), rows=CHUNK_ROWS):
 
 
 def image_vectors(paths, features):
-    """Vectors of images: 32 × 32 grey pixels, or the features of a network."""
+    """Vectors of images: 32 × 32 grey pixels, histograms of gradients, or the features of a network."""
     if features == "pixels":
-        return np.array([_pixels(path) for path in paths])
+        return np.array([_grey(path, _SIDE).ravel() for path in paths])
+    if features == "hog":
+        return hog_of_files(paths, _grey)
     return DeepFeatures(features).fit_transform(paths)
 
 
-def _pixels(path):
+def _grey(path, side):
+    """A grey image of side × side pixels in [0, 1]; ``path`` may be a file that is open."""
     try:
         from PIL import Image
     except ImportError as error:
         raise ImportError("reading images needs pillow: pip install 'ancr[plot]'") from error
     with reading(path), Image.open(path) as image:
-        small = image.convert("L").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
-    return np.asarray(small, dtype=np.float64).ravel() / 255.0
+        small = image.convert("L").resize((side, side), Image.Resampling.BILINEAR)
+    return np.asarray(small, dtype=np.float64) / 255.0

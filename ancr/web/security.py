@@ -1,0 +1,165 @@
+"""Who is let in: requests of this page alone, from this machine, with the token of this start, within limits.
+
+A page of another site can make a browser send requests to 127.0.0.1, and by DNS rebinding even under a name of its own.
+So a request must name our host, must not come from another origin, and must bring the cookie that the address with the
+token has set. Everything else is refused before the body is read.
+"""
+
+import hmac
+import json
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+MOST_JSON, MOST_IMAGE = 2**20, 16 * 2**20
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class Refusal(Exception):
+    """A request that is not answered; ``status`` and a sentence."""
+
+    def __init__(self, status, sentence):
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class Guard:
+    """ASGI middleware that lets only this page in.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is guarded.
+    token : str
+        The secret of this start.
+    port : int
+        The port that the server listens on.
+    """
+
+    def __init__(self, app, token, port):
+        self.app, self._token, self._port = app, token, port
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._origins = {f"http://{host}" for host in self._hosts}
+        self.cookie = f"ancr-studio-{port}"  # cookies know no port, and two studios may be open
+
+    async def __call__(self, scope, receive, send):
+        """Refuse, let in, or exchange the token in the address for the cookie."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        try:
+            if scope["type"] != "http":
+                raise Refusal(403, "Only plain requests are answered here.")
+            self._check_sender(scope)
+            if self._brings_token(scope):
+                await _send(send, 303, b"", {"location": "/", "set-cookie": self._set_cookie()})
+                return
+            self._check_cookie(scope)
+            receive = self._limited(scope, receive)
+        except Refusal as refusal:
+            await _refuse(scope, send, refusal)
+            return
+        await self.app(scope, receive, _with_headers(send))
+
+    def _check_sender(self, scope):
+        headers = _headers(scope)
+        if headers.get("host") not in self._hosts:
+            raise Refusal(421, "This address does not belong to the studio.")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins:
+            raise Refusal(403, "Requests of other pages are refused.")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"] != "/":
+            raise Refusal(403, "Requests of other pages are refused.")
+        if scope["method"] not in ("GET", "HEAD") and origin is None:
+            raise Refusal(403, "Requests that change something must say where they come from (Origin).")
+
+    def _brings_token(self, scope):
+        """Whether the address has the token; a wrong one is refused, whatever cookie there is."""
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        if scope["path"] != "/" or "token" not in query:
+            return False
+        if scope["method"] != "GET" or not self._is_token(query["token"][0]):
+            raise Refusal(403, "The token in this address is not that of this studio.")
+        return True
+
+    def _check_cookie(self, scope):
+        cookies = SimpleCookie()
+        try:
+            cookies.load(_headers(scope).get("cookie", ""))
+        except CookieError:
+            cookies = SimpleCookie()
+        if self.cookie not in cookies or not self._is_token(cookies[self.cookie].value):
+            raise Refusal(401, "Open the studio by the address that the terminal shows.")
+
+    def _is_token(self, text):
+        return hmac.compare_digest(text.encode(), self._token.encode())
+
+    def _set_cookie(self):
+        return f"{self.cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+
+    @staticmethod
+    def _limited(scope, receive):
+        """A receiver that stops at the limit; a body that says it is larger is refused before it is read."""
+        headers = _headers(scope)
+        kind = headers.get("content-type", "").partition(";")[0]
+        most = MOST_IMAGE if kind.startswith("image/") or kind == "application/octet-stream" else MOST_JSON
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 15 or int(length) > most:
+            raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
+        seen = 0
+
+        async def limited():
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > most:
+                raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
+            return message
+
+        return limited
+
+
+def _headers(scope):
+    """Headers by name; a header that comes twice counts as neither, unless both are the same."""
+    found = {}
+    for name, value in scope["headers"]:
+        name, value = name.decode("latin-1").lower(), value.decode("latin-1")
+        found[name] = value if found.get(name, value) == value else "\0"
+    return found
+
+
+def _with_headers(send):
+    async def sending(message):
+        if message["type"] == "http.response.start":
+            present = {name for name, _ in message["headers"]}
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in present]
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sending
+
+
+async def _send(send, status, body, headers):
+    every = {**HEADERS, "content-length": str(len(body)), **headers}
+    lines = [(name.encode(), value.encode()) for name, value in every.items()]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(scope, send, refusal):
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    body = json.dumps({"error": refusal.sentence}).encode()
+    await _send(send, refusal.status, body, {"content-type": "application/json"})

@@ -1,0 +1,185 @@
+// Try: draw, drop, paste, pick or edit a query, and see the answer with the samples that decided.
+import { ask, latest, upload } from "/static/api.js";
+import { bar, complain, el, percent, picture, redraw, say, tile } from "/static/dom.js";
+import { Drawing } from "/static/drawing.js";
+
+let studio, query, settings, answerBox, settingsBox, drawing, sampleBox, waiting = false, judged = "";
+
+const SLIDERS = [
+  { name: "alpha", text: "λ, how much the code is spread", low: -5, high: 0.5, log: true },
+  { name: "relaxation", text: "Relaxation γ of the simplex", low: -2, high: 1.5, log: true, optional: true },
+  { name: "gamma", text: "Width of the RBF kernel, γ", low: -1.5, high: 0.9, log: true, only: (s) => s.kernel === "rbf" },
+  { name: "power", text: "Power of the features", low: 0.25, high: 1, log: false },
+];
+
+export function open(shared, panel) {
+  studio = shared;
+  settings = { ...studio.state.settings };
+  answerBox = el("section", { class: "panel answer", "aria-label": "Answer" }, el("p", { class: "quiet", text: "The answer appears here." }));
+  settingsBox = el("section", { class: "panel", "aria-label": "Settings" });
+  sampleBox = el("section", { class: "panel", "aria-label": "Query" });
+  panel.replaceChildren(el("h2", { text: "Try" }), el("div", { class: "columns" }, el("div", {}, sampleBox, settingsBox), answerBox));
+  drawQuery();
+  drawSettings();
+  if (query) run();
+}
+
+export function update() {
+  if (waiting && studio.state.chosen && !studio.state.busy.choose) {
+    waiting = false;
+    settings = { ...studio.state.chosen.settings };
+    say(`Settings chosen: ${percent(studio.state.chosen.accuracy)} by leave-one-out.`);
+    drawSettings();
+    run();
+    return;
+  }
+  drawButtons();
+  // Probabilities are calibrated anew after every label and change of settings.
+  const now = JSON.stringify(studio.state.estimate);
+  if (now !== judged) { judged = now; run(); }
+}
+
+export function undone() { settings = { ...studio.state.settings }; drawSettings(); run(); }
+
+function drawQuery() {
+  const state = studio.state, parts = [el("h3", { text: "Query" })];
+  if (state.draws) {
+    drawing = new Drawing((blob) => ask_image(blob, true));
+    parts.push(drawing.element);
+  }
+  if (state.takes_images) {
+    const file = el("input", { type: "file", accept: "image/*", id: "file", onchange: (event) => event.target.files[0] && ask_image(event.target.files[0], false) });
+    const zone = el("div", { class: "drop" }, el("label", { for: "file", text: "Drop or paste an image, or choose one: " }), file);
+    zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
+    zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+    zone.addEventListener("drop", (event) => { event.preventDefault(); zone.classList.remove("over"); const image = event.dataTransfer.files[0]; if (image) ask_image(image, false); });
+    parts.push(zone);
+  }
+  const kinds = [["held out", state.held_out], ["pool", state.waiting], ["labelled", state.labelled]].filter(([, count]) => count);
+  parts.push(el("p", {}, "Or take a random sample:"), el("div", { class: "row" },
+    ...kinds.map(([kind]) => el("button", { text: kind === "pool" ? "Waiting" : kind[0].toUpperCase() + kind.slice(1), "data-kind": kind, onclick: () => random(kind) }))));
+  const number = el("input", { type: "number", min: "1", max: String(state.samples), id: "number", placeholder: "1" });
+  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); const place = Number(number.value); if (place >= 1) pick(place - 1); } },
+    el("label", { for: "number", text: "Sample number" }), number, el("button", { text: "Show" })));
+  parts.push(el("div", { id: "editor" }));
+  redraw(sampleBox, parts);
+}
+
+document.addEventListener("paste", (event) => {
+  if (!answerBox?.isConnected) return;
+  const image = [...(event.clipboardData?.files || [])].find((file) => file.type.startsWith("image/"));
+  if (image) ask_image(image, false);
+});
+
+async function random(kind) {
+  const sample = await ask(`/api/random?kind=${encodeURIComponent(kind)}`).catch(() => null);
+  if (sample) pick(sample.index);
+}
+
+async function pick(index) {
+  query = { kind: "sample", body: { sample: index } };
+  if (!studio.state.pictures) await editor(index);
+  run();
+}
+
+async function editor(index) {
+  const { row, name } = await ask(`/api/row/${index}`);
+  const fields = row.map(([column, value], place) => {
+    const input = el("input", { type: "number", step: "any", id: `cell-${place}`, value: String(value) });
+    input.addEventListener("input", () => {
+      const numbers = fields.map((field) => field.valueAsNumber);
+      if (numbers.every(Number.isFinite)) { query = { kind: "row", body: { row: numbers, sample: index } }; run(); }
+    });
+    return input;
+  });
+  const labels = row.map(([column], place) => el("label", { for: `cell-${place}`, text: column }));
+  document.getElementById("editor").replaceChildren(el("h3", { text: `Edit ${name}` }),
+    el("div", { class: "editor" }, ...fields.flatMap((field, place) => [labels[place], field])));
+}
+
+function ask_image(blob, drawn) {
+  if (blob.size > 16 * 2 ** 20) { complain("Only 16 MB can be sent at once."); return; }
+  query = { kind: "image", blob, drawn };
+  run();
+}
+
+const run = latest(async () => {
+  if (!query) return;
+  const body = { ...query.body, settings };
+  const answer = query.kind === "image"
+    ? await upload(`/api/image?drawn=${query.drawn ? 1 : 0}&settings=${encodeURIComponent(JSON.stringify(settings))}`, query.blob)
+    : await ask("/api/answer", body);
+  drawAnswer(answer);
+});
+
+function drawAnswer(answer) {
+  const verdict = answer.accepted === null
+    ? el("span", { class: "quiet", text: "Probabilities are not calibrated for these settings; use them to have that done." })
+    : answer.accepted
+      ? el("span", { class: "accepted", text: `Accepted: sure enough for 99 % right answers (${percent(answer.confidence)}).` })
+      : el("span", { class: "rejected", text: `Rejected: too unsure for 99 % right answers (${percent(answer.confidence)}).` });
+  const truth = answer.truth === null ? null : el("p", { class: "quiet", text: answer.truth === answer.label ? `Its label is ${answer.truth}: right.` : `Its label is ${answer.truth}: wrong.` });
+  const images = answer.query ? [
+    el("figure", {}, el("img", { src: answer.query, alt: "The query", class: "pixels" }), el("figcaption", { text: "query" })),
+    el("figure", {}, el("img", { src: answer.reconstruction, alt: "The reconstruction of the query", class: "pixels" }), el("figcaption", { text: "reconstruction Xc" })),
+  ] : query.kind === "sample" && studio.state.pictures ? [el("figure", {}, picture({ picture: true, index: query.body.sample, name: "the query" }), el("figcaption", { text: "query" }))] : [];
+  const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9);
+  const rows = answer.classes.map((one) => el("tr", {}, el("th", { scope: "row", text: one.label }),
+    el("td", {}, bar(one.probability)), el("td", { class: "number", text: percent(one.probability) }),
+    el("td", {}, bar(one.residual / most, "residual")), el("td", { class: "number", text: one.residual.toFixed(3) })));
+  const head = el("tr", {}, ...["Class", "", "Probability", "", "Residual"].map((text, place) => text ? el("th", { scope: "col", text, class: place ? "number" : "" }) : el("td")));
+  const more = answer.n_classes > answer.classes.length ? el("p", { class: "quiet", text: `The best ${answer.classes.length} of ${answer.n_classes} classes.` }) : null;
+  redraw(answerBox,
+    el("h3", { text: "Answer" }),
+    el("div", { class: "verdict" }, el("div", {}, el("strong", { id: "answer", text: answer.label }), el("span", { text: percent(answer.probability) }), " ", verdict, truth), ...images),
+    el("h3", { text: "Classes" }), el("div", { class: "scroll" }, el("table", { class: "bars" }, el("thead", {}, head), el("tbody", {}, ...rows))), more,
+    el("h3", { text: `Witnesses: ${answer.witnesses.length} of the ${answer.n_witnesses} samples that the answer is made of` }),
+    el("ul", { class: "tiles", id: "witnesses" }, ...answer.witnesses.map((one) => tile(one, el("strong", { text: one.label }), el("div", { text: `weight ${one.weight.toFixed(3)}` }), el("div", { class: "quiet", text: `share ${percent(one.share)}` })))));
+}
+
+function drawSettings() {
+  const parts = [el("h3", { text: "Settings" })];
+  const kernel = el("select", { id: "kernel", "data-key": "kernel", onchange: (event) => { settings.kernel = event.target.value; drawSettings(); run(); } },
+    ...["linear", "rbf"].map((name) => el("option", { value: name, text: name, selected: settings.kernel === name })));
+  parts.push(el("div", { class: "setting" }, el("label", { for: "kernel", text: "Kernel" }), kernel));
+  const simplex = ["simplex", "nonnegative"].includes(settings.constraint);
+  const set = el("select", { id: "constraint", "data-key": "constraint", onchange: (event) => { settings.constraint = event.target.value; if (event.target.value === "free") settings.relaxation = null; drawSettings(); run(); } },
+    ...[["simplex", "simplex (ANCR)"], ["nonnegative", "non-negative (NCR)"], ["affine", "affine (ACR)"], ["free", "free (CRC)"]].map(([name, text]) => el("option", { value: name, text, selected: settings.constraint === name })));
+  parts.push(el("div", { class: "setting" }, el("label", { for: "constraint", text: "Set" }), set));
+  for (const slider of SLIDERS) {
+    if (slider.only && !slider.only(settings)) continue;
+    if (slider.optional && !simplex) continue;
+    const none = slider.optional && settings[slider.name] === null;
+    const value = none ? slider.high : settings[slider.name];
+    const output = el("output", { for: slider.name, text: none ? "hard" : number(value) });
+    const input = el("input", { type: "range", id: slider.name, "data-key": slider.name, min: String(slider.low), max: String(slider.high), step: "0.05", value: String(slider.log && !none ? Math.log10(value) : value) });
+    input.setAttribute("aria-valuetext", output.textContent);
+    input.addEventListener("input", () => {
+      const place = Number(input.value);
+      const hard = slider.optional && place >= slider.high;
+      settings[slider.name] = hard ? null : slider.log ? Number((10 ** place).toPrecision(3)) : place;
+      output.textContent = hard ? "hard" : number(settings[slider.name]);
+      input.setAttribute("aria-valuetext", output.textContent);
+      drawButtons();
+      run();
+    });
+    parts.push(el("div", { class: "setting" }, el("label", { for: slider.name, text: slider.text }), output, input));
+  }
+  parts.push(el("div", { class: "row", id: "setting-buttons" }), el("p", { class: "quiet", id: "chosen" }));
+  redraw(settingsBox, parts);
+  drawButtons();
+}
+
+const number = (value) => Number(value).toPrecision(3).replace(/\.?0+$/, "");
+
+function drawButtons() {
+  const box = document.getElementById("setting-buttons");
+  if (!box) return;
+  const state = studio.state, busy = state.busy.choose;
+  const same = JSON.stringify(settings) === JSON.stringify(state.settings) || Object.keys(settings).every((name) => settings[name] === state.settings[name]);
+  redraw(box,
+    el("button", { class: "main", "data-key": "use", text: "Use these settings", disabled: same, onclick: () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {}) }),
+    el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { settings = { ...state.settings }; drawSettings(); run(); } }),
+    el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }));
+  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? "Settings are tried on samples that are left out…" : "";
+}

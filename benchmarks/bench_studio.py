@@ -1,0 +1,243 @@
+"""How long a page waits for the studio: 20 requests at once, through HTTP, on 4,000 samples of 1,280 features.
+
+    python benchmarks/bench_studio.py                 # latencies
+    python benchmarks/bench_studio.py --samples 100000
+    python benchmarks/bench_studio.py --simulate      # labelling of Stanford 40 against benchmarks/labelling.py
+
+Stanford 40's features if they are found, otherwise random ones. The server is a process of its own; each number is the
+95th percentile (and the median) over all requests of a kind, of which 20 are on their way at any time.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+TOGETHER, POOL = 20, 800
+
+
+def data(n_samples):
+    """(samples, labels, class names): labelled ones first, then a pool of 800."""
+    from ancr.datasets import DataNotFoundError, load_stanford40
+
+    try:
+        bunch = load_stanford40(features="efficientnet_lite0")
+        X, y = np.asarray(bunch.data, np.float32), np.asarray(bunch.target)
+        print("Stanford 40, EfficientNet-Lite0")
+    except DataNotFoundError:
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 40, 9532)
+        X = np.abs(rng.normal(size=(40, 1280))[y] + rng.normal(size=(9532, 1280))).astype(np.float32)
+        print("random samples in place of Stanford 40, which was not found")
+    wanted = n_samples + POOL
+    if wanted > len(X):  # more than there are: the same with noise
+        rng = np.random.default_rng(1)
+        rows = rng.integers(0, len(X), wanted - len(X))
+        X = np.concatenate([X, X[rows] + 0.3 * X.std() * rng.normal(size=(len(rows), X.shape[1])).astype(np.float32)])
+        y = np.concatenate([y, y[rows]])
+    order = np.random.default_rng(2).permutation(len(X))[:wanted]
+    return X[order], y[order]
+
+
+class Server:
+    """``ancr studio`` on a file."""
+
+    def __init__(self, path):
+        command = [sys.executable, "-u", "-m", "ancr", "studio", str(path), "--no-browser"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+        for line in self.process.stdout:
+            if found := re.search(r"(http://127\.0\.0\.1:\d+)/\?token=(\S+)", line):
+                self.home, self.token = found.groups()
+                return
+        raise SystemExit("the studio did not start")
+
+    def client(self):
+        limits = httpx.Limits(max_connections=TOGETHER, max_keepalive_connections=TOGETHER)
+        return httpx.AsyncClient(base_url=self.home, headers={"origin": self.home}, timeout=600, limits=limits)
+
+    async def enter(self, client):
+        await client.get(f"/?token={self.token}")
+        return client
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+async def settle(client):
+    """Wait until the background has nothing left to do."""
+    start = time.perf_counter()
+    while True:
+        state = (await client.get("/api/state")).json()
+        if state["estimate"] and state["estimate"]["current"]:
+            break
+        await asyncio.sleep(0.2)
+    await asyncio.sleep(3)
+    return time.perf_counter() - start
+
+
+class Line:
+    """A connection that stays open, with as little work as possible: the client shares the machine with the server."""
+
+    @classmethod
+    async def open(cls, client):
+        self = cls()
+        url = client.base_url
+        cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        self._head = f"Host: {url.host}:{url.port}\r\nOrigin: http://{url.host}:{url.port}\r\nCookie: {cookies}\r\n"
+        self._reader, self._writer = await asyncio.open_connection(url.host, url.port)
+        return self
+
+    async def post(self, path, body):
+        """``(status, body)``."""
+        content = json.dumps(body).encode()
+        kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = f"POST {path} HTTP/1.1\r\n{self._head}{kind}"
+        self._writer.write(head.encode() + content)
+        found = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", found, re.I).group(1))
+        return int(found.split(b" ", 2)[1]), await self._reader.readexactly(length)
+
+    def close(self):
+        self._writer.close()
+
+
+async def measure(client, name, requests):
+    """Send requests, 20 at any time, and print how long each took."""
+    times, queue = [], iter(requests)
+
+    async def visitor():
+        line = await Line.open(client)
+        for path, body in queue:
+            start = time.perf_counter()
+            status, answer = await line.post(path, body)
+            times.append(1000 * (time.perf_counter() - start))
+            assert status == 200, answer
+        line.close()
+
+    await asyncio.gather(*(visitor() for _ in range(TOGETHER)))
+    print(
+        f"{name:<44} p95 {np.percentile(times, 95):8.1f} ms   median {np.median(times):8.1f} ms   n={len(times)}",
+        flush=True,
+    )
+
+
+async def latencies(n_samples):
+    X, y = data(n_samples)
+    labels = np.where(np.arange(len(X)) < n_samples, y, -1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.npz"
+        np.savez(path, features=X, labels=labels)
+        server = Server(path)
+        try:
+            async with server.client() as client:
+                await server.enter(client)
+                print(f"{n_samples} labelled × {X.shape[1]}; ready after {await settle(client):.1f} s", flush=True)
+                n = 400 if n_samples <= 10_000 else 60
+                await _answers(client, n_samples, n)
+                await _sliders(client, n_samples, n)
+                await _labels(client, n_samples, y)
+        finally:
+            server.stop()
+
+
+async def _answers(client, first, n):
+    await measure(client, "warm-up", [("/api/answer", {"sample": first + i}) for i in range(TOGETHER)])
+    await measure(client, "answer with witnesses", [("/api/answer", {"sample": first + i % POOL}) for i in range(n)])
+
+
+def _steps(first, n, make):
+    return [("/api/answer", {"sample": first + i // 20, "settings": make(i)}) for i in range(n)]
+
+
+async def _sliders(client, first, n):
+    n = n // 2
+    await measure(client, "slider step: λ", _steps(first, n, lambda i: {"alpha": 10 ** (-4 + 3.5 * (i % 20) / 20)}))
+    await measure(
+        client,
+        "slider step: kernel width",
+        _steps(first, n, lambda i: {"kernel": "rbf", "gamma": 0.1 + 0.1 * (i % 20)}),
+    )
+    await measure(client, "slider step: power", _steps(first, 20, lambda i: {"power": 0.5 + 0.1 * (i % 2)}))
+    if first <= 10_000:
+        one = [("/api/answer", {"sample": first, "settings": {"relaxation": 0.3}})]
+        await measure(client, "slider step: first relaxation", one)
+        await measure(client, "slider step: relaxation again", one * 20)
+
+
+async def _labels(client, first, y):
+    names = [f"row {first + i + 1}" for i in range(400)]
+    actions = [
+        ("/api/act", {"do": "label", "sample": name, "label": str(y[first + i])}) for i, name in enumerate(names)
+    ]
+    await measure(client, "label, with update and next sample", actions)
+    await measure(
+        client, "answer right after labels", [("/api/answer", {"sample": first + 500 + i}) for i in range(20)]
+    )
+
+
+async def simulate(seed, rounds):
+    """The study of ``benchmarks/labelling.py`` through the page's own requests."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import labelling
+
+    from ancr.model_file import Model
+
+    X, y, test, truth = labelling.load("stanford40")
+    random, classes = np.random.default_rng(seed), int(y.max()) + 1
+    start = [int(random.choice(np.flatnonzero(y == k))) for k in range(classes)]
+    names = [f"class {k:02d}" for k in range(classes)]  # sorted as the numbers are
+    labels = np.full(len(X), "", dtype="U10")
+    labels[start] = [names[k] for k in y[start]]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pool.npz"
+        np.savez(path, features=X, labels=labels)
+        server = Server(path)
+        try:
+            async with server.client() as client:
+                await server.enter(client)
+                await client.post("/api/act", json={"do": "settings", "settings": labelling.SETTINGS})
+                for turn in range(rounds + 1):
+                    (Path(folder) / "model.npz").write_bytes((await client.get("/api/export/model.npz")).content)
+                    answers = Model.load(Path(folder) / "model.npz").build().predict(test)
+                    found.append(round(100.0 * float(np.mean(answers == np.array(names)[truth])), 3))
+                    if turn < rounds:
+                        asked = await client.post("/api/next", json={"n": classes, "fresh": True, "seed": seed})
+                        for sample in asked.json()["next"]:
+                            label = names[y[sample["index"]]]
+                            await client.post(
+                                "/api/act", json={"do": "label", "sample": sample["name"], "label": label}
+                            )
+        finally:
+            server.stop()
+    study = labelling.curve("next_to_label", (X, y, test, truth), seed, rounds)
+    print(f"seed {seed}: studio {found}")
+    print(f"seed {seed}: study  {study}   largest difference {np.abs(np.subtract(found, study)).max():.3f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=4)
+    options = parser.parse_args()
+    if options.simulate:
+        for seed in range(options.seeds):
+            asyncio.run(simulate(seed, options.rounds))
+    else:
+        asyncio.run(latencies(options.samples))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""A studio in a process of its own, as a person starts it."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+
+class Process:
+    """``ancr studio`` on a free port; its address is in the first lines that it prints."""
+
+    def __init__(self, home, *arguments):
+        env = {**os.environ, "XDG_DATA_HOME": str(home), "ANCR_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-u", "-m", "ancr", "studio", *map(str, arguments), "--no-browser"]
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.lines, self.address = [], None
+        deadline = time.monotonic() + 120
+        while self.address is None:
+            line = self.process.stdout.readline()
+            self.lines.append(line)
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", line)
+            self.address = found and found.group(0)
+            if not line or time.monotonic() > deadline:
+                raise AssertionError("".join(self.lines))
+        self.port = int(found.group(1))
+
+    def kill(self):
+        """End it as the system does when memory is short."""
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.terminate()
+        self.process.wait(timeout=20)
