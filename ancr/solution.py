@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from ancr.backends.arrays import Array, concat, in_double, map_rows, row_sums, take_rows, to_numpy
@@ -148,6 +149,9 @@ class Solution:
         Feasibility is relative to Σ|c| where that exceeds one.
         By default 1e-12 and 1e-8, in float32 1e-5 and 1e-6.
         """
+        for name, value in (("tol", tol), ("feasibility", feasibility)):
+            if value is not None and (not isinstance(value, Real) or not value >= 0.0):
+                raise ValueError(f"{name} must be a number of at least 0 or None, got {value!r}")
         default = Tolerances.of(self.problem.dictionary)
         tol = default.gap if tol is None else tol
         feasibility = default.feasibility if feasibility is None else feasibility

@@ -95,9 +95,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         Which code of a relaxed problem to classify with; None means c.
     cv : None, int, splitter or iterable, default=None
         None: leave-one-out; five stratified folds if a setting cannot leave one sample out without a refit; with
-        ``groups``, five folds that keep groups together. Of more than 6,000 samples a stratified part of 6,000 is used
-        to choose; the classifier is fitted on all of them, and if the Gram matrix of a kernel would exceed 2 GiB, with
-        2,000 landmarks. Otherwise as in scikit-learn, on all samples.
+        ``groups``, five folds, or as many as there are groups, that keep them together. Of more than 6,000 samples a
+        stratified part of 6,000 is used to choose; the classifier is fitted on all of them, and if the Gram matrix of a
+        kernel would exceed 2 GiB, with 2,000 landmarks. Otherwise as in scikit-learn, on all samples.
     scoring : {"brier", "log_loss", "accuracy"}, default="brier"
         The criterion. Brier score and log loss, at the best temperature of each setting and rule, distinguish settings
         that get the same samples right. The Brier score is not decided by a few samples that are certain and wrong, so
@@ -114,7 +114,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     tol : float or None, default=None
         Relative gap of the final solver.
     degree, coef0, normalize, n_landmarks, random_state
-        Of all spaces, as for `RepresentationClassifier`. The linear kernel has no landmarks.
+        Of all spaces, as for `RepresentationClassifier`. The linear kernel has no landmarks. ``random_state`` draws
+        landmarks only: the folds, and the part of many samples on which settings are chosen, are always the same.
     class_weight : {"balanced"}, dict or None, default=None
         As for `RepresentationClassifier`.
 
@@ -344,9 +345,10 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-            # Five folds, or as many as the largest class has samples.
-            most = max(2, int(np.unique(y, return_counts=True)[1].max()))
-            splitter = kind(min(5, most), shuffle=True, random_state=0)
+            # Five folds, or as many as the largest class has samples and as there are groups.
+            most = int(np.unique(y, return_counts=True)[1].max())
+            most = most if groups is None else min(most, len(np.unique(groups)))
+            splitter = kind(min(5, max(2, most)), shuffle=True, random_state=0)
         folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
         if self.cv is None or len(used) == len(y):
             return folds
@@ -534,7 +536,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
     rules, search, code, cv, scoring, one_standard_error, precision, reject_label, tol
         See `RepresentationClassifierCV`.
     degree, coef0, normalize, n_landmarks, random_state, class_weight
-        See `RepresentationClassifier`.
+        See `RepresentationClassifierCV`.
 
     References
     ----------

@@ -62,7 +62,10 @@ class HeldOut:
         return list(folds.outcomes(self.X, self.y, np.unique(self.y), self.splits(self.rows), self.weights))
 
     def stratified(self, size: int, space: Space) -> HeldOut:
-        """About ``size`` of the samples, as many of each class as its share, and two where there are two."""
+        """About ``size`` of the samples, as many of each class as its share, and two where there are two.
+
+        They are always the same ones, so that a search can be repeated.
+        """
         if len(self.y) <= size:
             return self
         random, chosen = np.random.default_rng(0), []

@@ -136,7 +136,7 @@ BAD = {
     "words.csv": ("a,target\nred,x\nblue,y\n", "row 1 (line 2), column 'a': 'red' is not a number"),
     "prose.txt": ("Once upon a time", "ends in '.txt', but expected"),
     "holes.csv": ("a,target\n1,x\n,x\n3,y\n4,y\n", "row 2 (line 3), column"),
-    "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 samples"),
+    "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 sample"),
     "bytes.npz": ("not an archive", "bytes.npz"),
 }
 

@@ -205,6 +205,13 @@ def test_bad_arguments_of_an_audit_are_named(digits, call, match):
         call(audit)
 
 
+def test_two_groups_are_two_folds(digits):
+    X, y = digits[0][:60], digits[1][:60] % 2
+    audit = ancr.audit_labels(X, y, groups=np.arange(60) % 2)
+    assert all(i % 2 for i, _ in audit.speaks_for.of(0))
+    assert np.isfinite(audit.score).all()
+
+
 @pytest.mark.parametrize("number", [10, 4])
 def test_groups_of_whole_classes_are_named(digits, number):
     X, y = digits[0][:100], digits[1][:100]
