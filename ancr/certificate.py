@@ -28,6 +28,8 @@ _EPS = float(np.finfo(float).eps)
 _NONE = float(np.finfo(float).tiny)
 # The most atoms for which H is factored to improve on a first bound.
 _MOST_ATOMS = 10_000
+# The most atoms of a support that is solved again for a bound.
+_MOST_USED = 1000
 
 
 class Certificate:
@@ -59,11 +61,15 @@ class Certificate:
             bound = _l1_bound(look)
         else:
             bound = self.problem.constraint.bound(look)
+        if not self.problem.dictionary.knows_lengths:  # the objective is known up to a constant only
+            scale = self.problem.dictionary.least_squared_norms(look.queries)
+            return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
         scale = xp.maximum(form.size(look.queries), value)
         most = look.at_most(value)
         bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
         # A zero query over zero atoms has scale zero; its gap is zero.
-        return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+        gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+        return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
 
     def _at_length_one(self, queries: Array, codes: Any) -> tuple[Array, Any]:
         """Queries and codes divided by a power of two, where squares of a query would overflow or vanish.
@@ -105,7 +111,7 @@ class Certificate:
         )
         if quadratic.blocks and dictionary.has_coordinates:
             # Singular values of the stacked squares are as accurate as the atoms are; eigenvalues of H are not.
-            stacked = _stacked(to_numpy(dictionary.coordinates), dictionary.blocks, quadratic)
+            stacked = self._stacked
             values = svdvals(about_mean(stacked) if on_plane else stacked) ** 2
             # There is no centre here, so differences are as accurate as the atoms, not as themselves.
             return values, 16.0 * _EPS**2 * stacked.size * float(np.sum(stacked**2))
@@ -119,17 +125,46 @@ class Certificate:
 
     @cached_property
     def lost_share(self) -> float:
-        """The share of f(c) that directions lost in rounding could still gain, if a ridge beside them is lost, too.
+        """The share of f(c) that directions lost in rounding could still gain.
 
-        A singular value σ gains at most σ²/(σ² + λ) of the misfit. Without a ridge the numerical rank decides.
+        A singular value σ gains at most 2σ²/(σ² + λ) of the misfit. Without a ridge, directions that are lost beside
+        the longest atom, but not beside the atoms that span them, could gain all of it. Directions that are lost even
+        so belong to the rounding of the atoms: the code is optimal for atoms that differ from those given by as much.
         """
-        if not (self.ridge_is_lost and self.problem.quadratic.ridge):
+        if not self.ridge_is_lost:
             return 0.0
         if self.problem.quadratic.surcharges is not None:
             return 1.0
         values, rounding = self._eigenvalues
-        lost = (values > rounding).sum() < self._most_directions
-        return min(1.0, rounding / self.problem.quadratic.ridge) if lost else 0.0
+        rank, ridge = int((values > rounding).sum()), self.problem.quadratic.ridge
+        if ridge:
+            return min(1.0, 2.0 * rounding / ridge) if rank < self._most_directions else 0.0
+        return 1.0 if rank < self._rank_of_units else 0.0
+
+    @cached_property
+    def _rank_of_units(self) -> int:
+        """The numerical rank of the atoms, each at unit length."""
+        dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
+        lengths, given = to_numpy(self.atom_lengths), self._given.dictionary
+        # About the mean, atoms that were equal differ by a rounding of what they were.
+        least = 8.0 * _EPS * given.longest * dictionary.units if on_plane else 0.0
+        lengths = np.where(lengths > least, lengths, np.inf)
+        if not dictionary.has_coordinates:
+            values = eigvalsh(self._times_h(np.diag(1.0 / lengths)) / lengths)
+            return int((values > len(values) * _EPS * max(values[-1], 0.0)).sum()) - on_plane
+        # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
+        rows = (about_mean(self._stacked) if on_plane else self._stacked) / lengths[:, None]
+        values = svdvals(rows) ** 2
+        largest = float(values[0]) * rows.shape[1] * len(values)
+        if self.problem.quadratic.blocks:  # without a centre, see `_eigenvalues`
+            largest = float(np.sum((self._stacked / lengths[:, None]) ** 2)) * rows.size
+        return int((values > 16.0 * _EPS**2 * largest).sum())
+
+    @cached_property
+    def _stacked(self) -> np.ndarray:
+        """A row for each atom of a matrix A with AAᵀ = H, without the ridge."""
+        dictionary = self.problem.dictionary
+        return _stacked(to_numpy(dictionary.coordinates), dictionary.blocks, self.problem.quadratic)
 
     @property
     def _most_directions(self) -> int:
@@ -166,7 +201,9 @@ class Certificate:
         """
         if self._newton is None:
             return None
-        step = self.problem.dictionary.like(self._newton(to_numpy(look.pull)))
+        return self._moved(look, self.problem.dictionary.like(self._newton(to_numpy(look.pull))))
+
+    def _moved(self, look: Look, step: Array) -> tuple[Look, Array]:
         better = look.with_codes(dense(look.codes) + step)
         fall = row_dots(step, look.pull + better.pull) + row_dots(abs(step), look.slack + better.slack)
         return better, fall
@@ -175,6 +212,21 @@ class Certificate:
     def ridge_is_lost(self) -> bool:
         """Whether the ridge is below the rounding of H, so that it cannot make H definite."""
         return self.problem.quadratic.ridge <= _EPS * float(self.problem.dictionary.xp.max(self.problem.lengths)) ** 2
+
+    def improved_on_support(self, look: Look) -> tuple[Look, Array] | None:
+        """The same for one query of the orthant, over the atoms that its code uses; None if one would turn negative."""
+        code = to_numpy(dense(look.codes))[0]
+        used = np.flatnonzero(code > 0.0)
+        if not 0 < len(used) <= _MOST_USED:
+            return None
+        unit, lengths = np.zeros((len(used), len(code))), to_numpy(self.atom_lengths)[used]
+        unit[np.arange(len(used)), used] = 1.0 / lengths
+        matrix = self._times_h(unit)[:, used] / lengths
+        step = np.zeros_like(code)
+        step[used] = np.linalg.lstsq(matrix, to_numpy(look.pull)[0, used] / lengths, rcond=1e-14)[0] / lengths
+        if (code + step < 0.0).any():
+            return None
+        return self._moved(look, look.dictionary.like(step[None, :]))
 
     @cached_property
     def atom_lengths(self) -> Array:
@@ -219,6 +271,34 @@ class Certificate:
         correlations = rows[:, tight] / to_numpy(self.atom_lengths)[tight]
         weights = np.linalg.lstsq(correlations, np.ones(len(tight)), rcond=1e-13)[0]
         return weights @ rows, float(weights @ correlations @ weights)
+
+    def face_bound(self, look: Look, tight: np.ndarray) -> float:
+        """Bound on the gap of one query of the orthant whose code uses tight atoms only; infinite if it proves nothing.
+
+        With r the residual and P the projection on the span of the tight atoms, r″ = r − Pr pulls at none of them. If
+        it pulls at no other atom either, it is a dual point, and f(c) − f* ≤ ‖Pr‖², less than ‖p‖²/σ over these atoms.
+        """
+        prices, code = self.problem.quadratic.prices_like(look.pull), to_numpy(dense(look.codes))[0]
+        lengths, rounding = to_numpy(self.atom_lengths), float(look.rounding[0])
+        others = np.setdiff1d(np.arange(len(code)), tight)
+        pull = (to_numpy(look.pull)[0] + to_numpy(prices) * code)[tight] / lengths[tight]  # without the ridge
+        projected = (np.linalg.norm(pull) + np.sqrt(len(tight)) * rounding) / np.sqrt(self._least_of_units(tight))
+        pulled = to_numpy(look.raised_pull)[0, others] + to_numpy(prices * np.ones(len(code)))[others] * code[others]
+        if (np.abs(code[others]) > 0.0).any() or (pulled + lengths[others] * projected > 0.0).any():
+            return np.inf
+        return float(projected**2 + np.sum(prices * code**2))
+
+    def _least_of_units(self, atoms: np.ndarray) -> float:
+        """The smallest positive eigenvalue of H over some atoms, each at unit length."""
+        lengths = to_numpy(self.atom_lengths)[atoms]
+        if self.problem.dictionary.has_coordinates:
+            rows = self._stacked[atoms] / lengths[:, None]
+            values, rounding = svdvals(rows) ** 2, 16.0 * _EPS**2 * rows.shape[1]
+        else:
+            unit = np.zeros((len(atoms), self.problem.dictionary.n_atoms))
+            unit[np.arange(len(atoms)), atoms] = 1.0 / lengths
+            values, rounding = eigvalsh(self._times_h(unit)[:, atoms] / lengths), _EPS
+        return float(values[values > len(values) * rounding * values.max()].min())
 
     def newton_code(self, look: Look) -> np.ndarray:
         """The minimiser for one query of the relaxed orthant, if the entries that are negative stay so.
@@ -325,7 +405,7 @@ class Look:
         """What rounding can do to each pull."""
         slack = self.rounding[:, None] * self.certificate.atom_lengths
         prices = self.quadratic.prices_like(slack)
-        return slack + 2.0 * _EPS * prices * abs(dense(self.codes)) if self.quadratic.ridge else slack
+        return slack + 2.0 * _EPS * prices * abs(dense(self.codes)) if self.quadratic.largest_price else slack
 
     @cached_property
     def raised_pull(self) -> Array:
@@ -340,10 +420,11 @@ class Look:
     @property
     def lost_price(self) -> Array | float:
         """2λ‖c‖² where the ridge is lost in rounding, for c and what is lost with it, and what lost directions gain."""
-        if not (self.certificate.ridge_is_lost and self.quadratic.ridge):
+        if not self.certificate.ridge_is_lost:
             return 0.0
-        price, share = 2.0 * self.quadratic.ridge * row_squares(self.codes), self.certificate.lost_share
-        return price + share * self.quadratic.squares(self.dictionary, self.queries, self.codes) if share else price
+        share = self.certificate.lost_share
+        price = 2.0 * self.quadratic.ridge * row_squares(self.codes) if self.quadratic.ridge else 0.0
+        return price + share * self.value if share else price
 
     def with_codes(self, codes: Array) -> Look:
         """The same queries with other codes."""
@@ -358,7 +439,7 @@ class Look:
 def _stacked(atoms: np.ndarray, blocks: list[slice], quadratic: Quadratic) -> np.ndarray:
     """A row for each atom of a matrix A with AAᵀ = gram·XᵀX + blocks·blockdiag(X_iᵀX_i)."""
     parts = [np.sqrt(quadratic.gram) * atoms] if quadratic.gram else []
-    for block in blocks:
+    for block in blocks if quadratic.blocks else []:
         own = qr(atoms[block].T, mode="r")[0].T if block.stop > block.start else np.zeros((0, 0))
         part = np.zeros((len(atoms), own.shape[1]))
         part[block] = np.sqrt(quadratic.blocks) * own

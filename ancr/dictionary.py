@@ -92,6 +92,15 @@ class BaseDictionary(ABC):
         """Whether atoms have coordinates that a solver can read, and not inner products alone."""
 
     @property
+    def knows_lengths(self):
+        """Whether ‖y‖² of a query is known, and not only its inner products with the atoms."""
+        return True
+
+    def least_squared_norms(self, queries):
+        """What ‖y‖² of each query cannot be below: itself, where it is known."""
+        return self.squared_norms(queries)
+
+    @property
     def is_convex(self):
         """Whether XᵀX is positive semi-definite, so that every quadratic of the family is convex."""
         return True

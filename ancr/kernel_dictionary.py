@@ -33,7 +33,9 @@ from ancr.kernels import Kernel
 # Rows of the Gram matrix computed at once, half of them by symmetry.
 _GRAM_ROWS = 1024
 # By this share of the longest atom's square, eigenvalues of a Gram matrix may be negative from rounding alone.
-_ROUNDING = {4: 1e-5, 8: 1e-10}
+_ROUNDING = {4: 1e-5, 8: 1e-12}
+# A difference of k(x, y) and k(y, x) that is no rounding, relative to the largest.
+_UNEVEN = 1e-4
 # The block of queries that each thread is working on: (dictionary, queries, their cross products or None).
 _BLOCK = local()
 
@@ -128,6 +130,11 @@ class GramDictionary(BaseDictionary):
             return known
         return self._kept("squares", queries, self._squared_norms)
 
+    def least_squared_norms(self, queries: np.ndarray) -> np.ndarray:
+        """max k(y, x)²/k(x, x) over the atoms, which ‖φ(y)‖² cannot be below."""
+        squares = np.where(self.squares > 0.0, self.squares, np.inf)
+        return np.max(self.cross(queries).astype(float) ** 2 / squares, axis=1)
+
     @abstractmethod
     def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
         """The same, computed."""
@@ -209,7 +216,12 @@ class KernelDictionary(GramDictionary):
     @cached_property
     def in_double(self) -> KernelDictionary:
         """The same dictionary in double precision; the dictionary itself if it already is."""
-        return replace(self, atoms=self.atoms.astype(float)) if self.is_single else self
+        if not self.is_single:
+            return self
+        double = replace(self, atoms=self.atoms.astype(float))
+        if not self.kernel.is_certain:
+            vars(double)["is_convex"] = self.is_convex  # inner products have been judged as they were given
+        return double
 
     @cached_property
     def in_single(self) -> KernelDictionary:
@@ -244,7 +256,7 @@ class KernelDictionary(GramDictionary):
         squares = self.kernel.squares(self.atoms)
         known = np.flatnonzero(~np.isnan(squares))
         gram[known, known] = squares[known]
-        if not self.kernel.is_certain and not _semidefinite(gram):
+        if not self.kernel.is_certain and "is_convex" not in vars(self) and not _semidefinite(gram):
             vars(self)["is_convex"] = False
             warnings.warn(
                 f"kernel={self.kernel.name!r} is not positive semi-definite on the samples: no space has such inner "
@@ -253,6 +265,11 @@ class KernelDictionary(GramDictionary):
                 stacklevel=2,
             )
         return gram
+
+    @property
+    def knows_lengths(self) -> bool:
+        """Whether k(y, y) of a query is known."""
+        return self.kernel.knows_squares
 
     @cached_property
     def is_convex(self) -> bool:
@@ -269,6 +286,8 @@ class KernelDictionary(GramDictionary):
             gram[start:stop, :stop] = first._values(self.atoms[start:stop])
             gram[:start, start:stop] = gram[start:stop, :start].T
             own = gram[start:stop, start:stop]
+            if not np.abs(own - own.T).max() <= _UNEVEN * np.abs(own).max():
+                raise ValueError(f"kernel={self.kernel.name!r} must be symmetric; k(x, y) and k(y, x) differ")
             own[...] = 0.5 * (own + own.T)
         return gram
 
@@ -312,6 +331,11 @@ class WhitenedDictionary(GramDictionary):
     def is_convex(self) -> bool:
         """As the given dictionary."""
         return self.given.is_convex
+
+    @property
+    def knows_lengths(self) -> bool:
+        """As the given dictionary."""
+        return self.given.knows_lengths
 
     @cached_property
     def in_double(self) -> WhitenedDictionary:
@@ -381,6 +405,11 @@ class RescaledDictionary(GramDictionary):
     def is_convex(self) -> bool:
         """As the given dictionary."""
         return self.given.is_convex
+
+    @property
+    def knows_lengths(self) -> bool:
+        """As the given dictionary."""
+        return self.given.knows_lengths
 
     @cached_property
     def in_double(self) -> RescaledDictionary:

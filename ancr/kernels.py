@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ancr.axis import AxisObject
 
@@ -23,6 +24,8 @@ from ancr.axis import AxisObject
 _CACHED_BYTES = 2**20
 # Rows of a block whose k(y, y) is read from the diagonal of one small matrix.
 _DIAGONAL_ROWS = 64
+# Rounding of an exponent that is too much, by the bytes of a number.
+_CANCELLED = {4: 1e-5, 8: 1e-12}
 
 
 class Kernel(AxisObject, ABC):
@@ -34,6 +37,8 @@ class Kernel(AxisObject, ABC):
         Name used in messages.
     is_certain : bool
         Whether it is positive semi-definite by its formula; otherwise the Gram matrix is checked.
+    knows_squares : bool
+        Whether k(y, y) of a query is known, so that its objective is, and not only which code is best.
 
     Examples
     --------
@@ -49,6 +54,7 @@ class Kernel(AxisObject, ABC):
 
     name = "a kernel"
     is_certain = False
+    knows_squares = True
 
     @abstractmethod
     def prepare(self, atoms: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -95,15 +101,23 @@ class RBF(Kernel):
 
 
 class _Exponentials:
-    """exp(2γ·xᵀy − γ‖x‖² − γ‖y‖²): one matrix product gives the exponents, by two more columns."""
+    """exp(2γ·xᵀy − γ‖x‖² − γ‖y‖²): one matrix product gives the exponents, by two more columns.
+
+    Far from the centre the three terms cancel. There the distances are computed from differences, which takes longer.
+    """
 
     def __init__(self, atoms: np.ndarray, gamma: float) -> None:
+        self._given = atoms
         self._centre, self._gamma = atoms.mean(axis=0, dtype=float).astype(atoms.dtype), gamma
         self._atoms = self._with_squares(atoms, 1.0)
+        self._farthest = -float(self._atoms[:, -2].min(initial=0.0))
         self._atoms[:, -1] = 1.0
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         left = self._with_squares(rows, 2.0 * self._gamma)
+        farthest = max(self._farthest, -float(left[:, -2].min(initial=0.0)))
+        if not farthest * float(np.finfo(rows.dtype).eps) <= _CANCELLED[rows.itemsize]:
+            return np.exp(-self._gamma * cdist(rows, self._given, "sqeuclidean")).astype(rows.dtype, copy=False)
         left[:, -1], left[:, -2] = left[:, -2], 1.0
         values = left @ self._atoms.T
         for part in _parts(values):
@@ -169,8 +183,14 @@ class _Powers:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         values = rows @ self._atoms.T
-        for part in _parts(values):
-            self._kernel.of(part)
+        with np.errstate(over="ignore"):
+            for part in _parts(values):
+                self._kernel.of(part)
+                if not np.isfinite(part.max(initial=0.0) - part.min(initial=0.0)):
+                    raise ValueError(
+                        f"kernel='poly' is beyond the range of {rows.dtype}; rescale the samples, or lower gamma, "
+                        "coef0 or degree"
+                    )
         return values
 
 
@@ -236,6 +256,7 @@ class Precomputed(Kernel):
     """Samples are rows of inner products with the training samples, in the order given to ``fit``."""
 
     name = "precomputed"
+    knows_squares = False
 
     def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Columns:
         """Only the order matters."""

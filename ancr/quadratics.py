@@ -112,7 +112,8 @@ class Quadratic:
 
     def of_atoms(self, atoms):
         """The same for some of the atoms."""
-        return self if self.surcharges is None else replace(self, surcharges=self.surcharges[atoms])
+        parts = {name: getattr(self, name) for name in ("surcharges", "multiples")}
+        return replace(self, **{name: part[atoms] for name, part in parts.items() if part is not None})
 
     def times(self, factor):
         """The quadratic of samples in other units: prices times the square of the factor, finite even where it is not.
@@ -148,7 +149,7 @@ class Quadratic:
         pull = dictionary.residual_cross(queries, codes, self.target, self.gram)
         if self.blocks:
             pull -= self.blocks * dictionary.class_cross(codes)
-        if self.ridge and prices:
+        if self.largest_price and prices:
             pull -= self.prices_like(pull) * dense(codes)
         return pull
 

@@ -27,7 +27,7 @@ from ancr.backends.arrays import (
 from ancr.messages import naming
 
 # An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
-_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, 1e-6, 1000
+_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, (1e-12, 1e-9, 1e-6), 1000
 
 
 def project_simplex(points, radius=1.0):
@@ -172,8 +172,10 @@ class Set(AxisObject, ABC):
         """
         price, members = look.problem.relaxation / 2.0, look.members
         uneven = _length(look.pull - price * (look.codes - members)) + _length(look.slack)
-        level = row_dots(members, look.pull) - row_dots(members, look.slack)
-        return _least(look, uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level), uneven)
+        level = row_dots(members, look.pull) - row_dots(abs(members), look.slack)
+        # The point z is rounded, too: by little beside g, but not beside λ.
+        rounded = 4.0 * np.finfo(float).eps * price * (_length(look.codes) + _length(members))
+        return _least(look, uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level), uneven + rounded)
 
 
 def _least(look, bound, slope):
@@ -273,6 +275,10 @@ class NonNegative(Set):
         """Clip at zero."""
         return namespace(points).clip(points, 0.0, None)
 
+    def mended(self, codes):
+        """Clip at zero."""
+        return codes.maximum(0.0) if sparse.issparse(codes) else self.project(codes)
+
     def bound(self, look):
         """The least of two bounds; ``docs/exact.md`` derives them.
 
@@ -281,10 +287,22 @@ class NonNegative(Set):
         Σ 2p_j t_j − λt_j², t_j = max(p_j/λ, −c_j).
         """
         lifted = self._lifted(look, *look.certificate.interior_direction)
-        if look.certificate.ridge_is_lost:
-            lifted = _smaller(lifted, _without_constraint(look))  # codes that interpolate leave no pull
-            return self._by_own_directions(look, lifted, lambda row, *own: self._lifted(look.row(row), *own))
-        return _smaller(lifted, _by_strong_convexity(look, look.pull))
+        if not look.certificate.ridge_is_lost:
+            return _smaller(lifted, _by_strong_convexity(look, look.pull))
+        lifted = _smaller(lifted, _without_constraint(look))  # codes that interpolate leave no pull
+        bounds = self._by_tight_atoms(look, lifted, self._on_a_face)
+        return self._with_better_supports(look, bounds)
+
+    def _with_better_supports(self, look, bounds):
+        """Codes in single precision pull a little at their own atoms: better ones on the same support do not."""
+        square, improved = to_numpy(look.dictionary.squared_norms(look.queries)), np.array(to_numpy(bounds))
+        for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
+            found = look.certificate.improved_on_support(look.row(row))
+            if found is not None:
+                better, fall = found
+                first = self._by_tight_atoms(better, self._lifted(better, None, 0.0), self._on_a_face)
+                improved[row] = np.fmin(improved[row], float((first + fall)[0]))
+        return like(improved, look.pull)
 
     def _lifted(self, look, image, square):
         """The bound from He and eᵀHe; infinite without such an e."""
@@ -304,16 +322,21 @@ class NonNegative(Set):
         met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | absent, axis=1)
         return xp.where(met, excess, float("inf"))
 
-    def _by_own_directions(self, look, bounds, lifted):
-        """Bounds that are not good enough, improved by an e of each query's own, over the atoms that pull at all."""
+    def _on_a_face(self, one, tight):
+        image, form = one.certificate.own_direction(tight)
+        return np.fmin(float(self._lifted(one, like(image, one.pull), form)[0]), one.certificate.face_bound(one, tight))
+
+    def _by_tight_atoms(self, look, bounds, improve):
+        """Bounds that are not good enough, improved for each query by itself, from the atoms that pull at all."""
         square, raised = to_numpy(look.dictionary.squared_norms(look.queries)), to_numpy(look.raised_pull)
         lengths, improved = to_numpy(look.certificate.atom_lengths), np.array(to_numpy(bounds))
+        used = to_numpy(dense(look.codes)) > 0.0
         for row in np.flatnonzero(~(improved <= _GOOD * square)).tolist():
-            tight = np.flatnonzero((raised[row] > -_TIGHT * lengths * square[row] ** 0.5) & (lengths > 0.0))
-            if 0 < len(tight) <= _MOST_TIGHT:
-                image, form = look.certificate.own_direction(tight)
-                bound = lifted(row, like(image, look.pull), form)
-                improved[row] = np.fmin(improved[row], float(bound[0]))
+            for share in _TIGHT:
+                pulling = raised[row] > -share * lengths * square[row] ** 0.5
+                tight = np.flatnonzero((pulling | used[row]) & (lengths > 0.0))
+                if 0 < len(tight) <= _MOST_TIGHT and not improved[row] <= _GOOD * square[row]:
+                    improved[row] = np.fmin(improved[row], improve(look.row(row), tight))
         return like(improved, look.pull)
 
     def relaxed_bound(self, look):
@@ -335,14 +358,15 @@ class NonNegative(Set):
     def _first_relaxed_bound(self, look):
         xp, ridge = namespace(look.pull), look.quadratic.prices_like(look.pull)
 
-        def lifted(row, image, square):
-            return self._lifted_near(look.row(row), image, square)
+        def improve(one, tight):
+            image, form = one.certificate.own_direction(tight)
+            return float(self._lifted_near(one, like(image, one.pull), form)[0])
 
         bounds = self._lifted_near(look, *look.certificate.interior_direction)
         if look.certificate.ridge_is_lost:
             apart = look.problem.relaxation / 2.0 * _length(look.codes - look.members) ** 2
             bounds = _smaller(bounds, _without_constraint(look) + apart)
-            return self._by_own_directions(look, bounds, lifted)
+            return self._by_tight_atoms(look, bounds, improve)
         paid = xp.sum(xp.clip(look.raised_pull, 0.0, None) ** 2 / ridge, axis=1)
         bounds = _smaller(bounds, self._near(look, xp.clip(look.pull, None, 0.0)) + paid)
         price = look.problem.relaxation / 2.0
@@ -373,7 +397,8 @@ class Simplex(Set):
         return arrays.project_simplex(points)
 
     def mended(self, codes):
-        """Divide each row by its sum, where that is nearly one."""
+        """Clip at zero, and divide each row by its sum, where that is nearly one."""
+        codes = codes.maximum(0.0) if sparse.issparse(codes) else namespace(codes).clip(codes, 0.0, None)
         sums = row_sums(codes)
         xp = namespace(sums)
         share = xp.where(xp.abs(sums - 1.0) < 1e-3, 1.0 / xp.where(sums > 0.0, sums, 1.0), 1.0)[:, None]

@@ -152,7 +152,8 @@ class Solution:
         tol = default.gap if tol is None else tol
         feasibility = default.feasibility if feasibility is None else feasibility
         size = self.problem.dictionary.xp.clip(row_sums(abs(in_double(self.sorted_members))), 1.0, None)
-        return (self.violation <= feasibility * size) & (self.gap <= tol)
+        allowed = self.problem.dictionary.xp.clip(feasibility * size, None, 1e-3)  # a sum of one is not lost entirely
+        return (self.violation <= allowed) & (self.gap <= tol)
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""

@@ -330,7 +330,10 @@ def signed_power(samples: Array, power: float) -> Array:
     """
     xp = namespace(samples)
     sizes = xp.abs(samples)
-    return xp.sign(samples) * (xp.sqrt(sizes) if power == 0.5 else sizes**power)
+    powers = xp.sign(samples) * (xp.sqrt(sizes) if power == 0.5 else sizes**power)
+    if power > 1.0 and not bool(xp.all(xp.isfinite(powers))):
+        raise ValueError(f"power={power:g} takes samples beyond the range of {samples.dtype}; rescale them or lower it")
+    return powers
 
 
 def _gamma(gamma: str | float, rows: np.ndarray) -> float:

@@ -70,7 +70,10 @@ def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:
     identity = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
     if not _well_conditioned(matrix, ridge):
         return _through_eigenvalues(matrix, ridge)(identity)
-    factor = xp.linalg.cholesky(matrix)
+    try:
+        factor = xp.linalg.cholesky(matrix)
+    except Exception:  # each library has an error of its own for a matrix that is not definite in rounding
+        return _through_eigenvalues(matrix, ridge)(identity)
     if hasattr(xp, "cholesky_inverse"):  # not in the standard, but half the work
         return xp.cholesky_inverse(factor)
     half = xp.linalg.solve(factor, identity)

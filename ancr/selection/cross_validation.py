@@ -233,7 +233,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self.random_state = random_state
         self.class_weight = class_weight
 
-    def fit(self, X, y, groups=None, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, groups=None):
         """Choose the settings, then build the dictionary from all samples.
 
         Parameters

@@ -116,6 +116,7 @@ class ClosedForm(Solver):
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
+        self._check_distance(queries)
         codes = (self._work.dictionary.moved(queries) - self._centre) @ self._operator
         codes += self._offset
         if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
@@ -124,6 +125,12 @@ class ClosedForm(Solver):
         once = xp.ones_like(queries[:, 0], dtype=xp.int64)
         solution = Solution(codes, once, self._finite(queries, codes), self.problem, queries)
         return solution.with_history() if history else solution
+
+    def _check_distance(self, queries: Array) -> None:
+        """On a cone codes shrink with their query; on Σc = 1 the squares of far queries would overflow."""
+        xp, summed = self.problem.dictionary.xp, self.problem.constraint.sums_to_one
+        if summed and queries.shape[0] and float(xp.max(xp.abs(queries))) * self._work.dictionary.units > 1e150:
+            raise ValueError("queries must be at most 1e150 times as long as the atoms; rescale them")
 
     def _finite(self, queries: Array, codes: Array) -> Array:
         """Whether no code has overflowed; looked at only where one could."""

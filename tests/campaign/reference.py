@@ -53,9 +53,11 @@ class LeastSquares:
         Arguments of `ancr.solve`; without a relaxation.
     """
 
-    def __init__(self, atoms, settings):
-        self.digits, self.tiny = 30 if atoms.dtype == np.float32 else 1, np.finfo(atoms.dtype).tiny
-        atoms, self.labels = atoms.astype(REAL), settings.get("labels", np.zeros(len(atoms), int))
+    def __init__(self, atoms, settings, dtype=None):
+        self.settings, self.dtype = settings, dtype or atoms.dtype
+        self.digits, self.tiny = 30 if self.dtype == np.float32 else 1, np.finfo(self.dtype).tiny
+        self.given = atoms = atoms.astype(REAL)
+        self.labels = settings.get("labels", np.zeros(len(atoms), int))
         self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
         self.set = SETS[settings["constraint"]]
         invariant = self.set.sums_to_one and not self.weights.blocks
@@ -105,10 +107,34 @@ class LeastSquares:
         return inside, violation / max(1, np.sum(np.abs(code)))
 
     def value_in_double(self, query, start):
-        """The best objective that uses no direction of the atoms below the rounding of the longest."""
-        target, floor = self.target(query), 64 * DOUBLE * np.max(self.lengths)
-        start = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
-        return self.objective(target, _ActiveSet(self.columns, target, self.absolute, self.set, floor).run(start)[0])
+        """The optimum for atoms of the numerical rank, which differ from those given by the rounding of each."""
+        reduced, centre, basis = self._of_numerical_rank
+        part = (query.astype(REAL) - centre) @ basis
+        # What lies outside the span of these atoms is the same for every code.
+        outside = self._constant_square(query.astype(REAL) - centre) - reduced._constant_square(part)
+        return reduced.solve(part, start).value + outside
+
+    def _constant_square(self, query):
+        """The objective of the zero code, for a query that needs no centre."""
+        weights, square = self.weights, np.sum(query**2)
+        parts = REAL(weights.target) ** 2 / REAL(weights.gram) * square if weights.gram else 0
+        if weights.blocks and not weights.gram:
+            parts = len(np.unique(self.labels)) * REAL(weights.target) ** 2 / REAL(weights.blocks) * square
+        return parts
+
+    @cached_property
+    def _of_numerical_rank(self):
+        """The same problem in coordinates of the span, the centre and the basis of that."""
+        invariant = self.set.sums_to_one and not self.weights.blocks and self.settings.get("relaxation") is None
+        centre = self.given.mean(axis=0) if invariant else np.zeros(self.given.shape[1], REAL)
+        atoms = self.given - centre
+        lengths = np.sqrt(np.sum(atoms**2, axis=1, keepdims=True))
+        lengths[lengths <= 8 * DOUBLE * np.max(np.abs(self.given), initial=0)] = np.inf
+        _, values, right = np.linalg.svd((atoms / lengths).astype(float), full_matrices=False)
+        kept = values > 4 * DOUBLE * np.sqrt(atoms.size) * values[0]
+        basis = orthonormal(right[kept].T.astype(REAL))[0]
+        near = np.where(np.isfinite(lengths), atoms @ basis, 0)
+        return type(self)(near, self.settings, self.dtype), centre, basis
 
     def solve(self, query, start):
         """The optimum of a query, from the support of a code."""
@@ -124,12 +150,13 @@ class LeastSquares:
     @cached_property
     def rank_is_numerical(self):
         """Whether rounding decides how many directions the atoms have, on the sets whose bounds depend on it."""
-        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute or not np.max(self.lengths) > 0:
+        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute or not np.max(np.abs(self.given)) > 0:
             return False
+        ridge_counts = self.weights.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
         invariant = self.set.sums_to_one and not self.weights.blocks
-        columns = self.columns - self.columns.mean(axis=1, keepdims=True) if invariant else self.columns
-        values = np.linalg.svd((columns / np.max(self.lengths)).astype(float), compute_uv=False)
-        return bool(np.any((values > 0) & (values <= 8 * DOUBLE * values[0])))
+        atoms = self.given - self.given.mean(axis=0) if invariant else self.given
+        values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
+        return bool(not ridge_counts and np.any(values <= 4 * DOUBLE * np.sqrt(atoms.size) * values[0]))
 
     def _solve_signed(self, target, start):
         """‖c‖₁ on the free set: c = c⁺ − c⁻ with both non-negative."""
@@ -139,24 +166,6 @@ class LeastSquares:
         gap = lower_bound_gap(doubled, target, code, self.absolute, SETS["nonnegative"], self.weights.ridge)
         code = code[: len(start)] - code[len(start) :]
         return Reference(self.objective(target, code), gap, self._condition(target, code, support % len(start)))
-
-    def _has_no_interior(self, target, code):
-        """Whether atoms that pull at all surround the origin, so that in rounding no bound proves an orthant's optimum.
-
-        Non-negative weights then reach a whole subspace, and pulls that are zero cannot be told from positive ones.
-        """
-        ridge_counts = self.weights.ridge > DOUBLE * np.max(self.lengths) ** 2
-        if self.set.sums_to_one or not self.set.nonnegative or ridge_counts or self.absolute:
-            return False
-        residual = target - self.columns @ code
-        size = np.sqrt(np.sum(target**2))
-        if np.sqrt(np.sum(residual**2)) <= REAL(1e-6) * size:
-            return False  # the objective itself is the proof
-        pulls = self.columns.T @ residual
-        tight = self.columns[:, (pulls > -1e-6 * self.lengths * size) & (self.lengths > 0)]
-        tight = (tight / np.sqrt(np.sum(tight**2, axis=0))).astype(float)
-        weights = np.linalg.lstsq(tight.T @ tight, np.ones(tight.shape[1]), rcond=1e-12)[0]
-        return bool(np.min(tight.T @ (tight @ weights), initial=1.0) < 0.5)
 
     def _underflows(self, code):
         """Whether entries that matter are too small for the precision given."""
@@ -170,8 +179,6 @@ class LeastSquares:
             return np.inf  # the ridge is lost in rounding, but should make H definite
         linear = not (self.set.has_inequalities or self.absolute)
         support = np.arange(len(code)) if linear else support
-        if self._has_no_interior(target, code):
-            return np.inf
         reach = np.max(self.lengths, initial=0) if self.set.nonnegative and self.set.sums_to_one else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
         size, total = np.sqrt(np.sum(target**2)), np.sum(np.abs(code)) if self.set.sums_to_one else 0
@@ -194,9 +201,9 @@ class RelaxedLeastSquares(LeastSquares):
     computed from c and z as the problem states it, and compared with that.
     """
 
-    def __init__(self, atoms, settings):
+    def __init__(self, atoms, settings, dtype=None):
         self.half = REAL(settings["relaxation"]) / 2
-        super().__init__(atoms, settings)
+        super().__init__(atoms, settings, dtype)
 
     def _columns(self):
         self.atoms = self.atoms + self.centre  # c need not sum to one, so there is no centre
@@ -228,9 +235,7 @@ class RelaxedLeastSquares(LeastSquares):
         start = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
         member, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
         gap = lower_bound_gap(self.columns, target, member, self.absolute, self.set, self.weights.ridge / self.share)
-        white = (target - self.columns @ member)[: self.atoms.shape[1]]
-        residual = backward(self.factor, white / np.sqrt(self.half / self.share))  # K⁻¹((1 + w)y − Xz)
-        code = (member + self.atoms @ residual) / self.share
+        code = self._near(target, member)
         value = self.pair_objective(query, code, member)
         # In exact arithmetic the value exceeds that of the problem in z by what no z can change.
         constant = self._constant(query, target)
@@ -243,6 +248,12 @@ class RelaxedLeastSquares(LeastSquares):
         number = float(min(max(spread, self._condition(target, member, support)) * amplified, REAL(1e300)))
         return Reference(value, gap, number)
 
+    def _near(self, target, member):
+        """The best c for a z."""
+        white = (target - self.columns @ member)[: self.atoms.shape[1]]
+        residual = backward(self.factor, white / np.sqrt(self.half / self.share))  # K⁻¹((1 + w)y − Xz)
+        return (member + self.atoms @ residual) / self.share
+
     def _constant(self, query, target):
         """f(c, z) less ‖t − Az‖²: the same for all z, taken at z = 0, where c is the ridge code for μ."""
         query = query.astype(REAL)
@@ -254,8 +265,8 @@ class RelaxedLeastSquares(LeastSquares):
 class _ActiveSet:
     """Lawson and Hanson's method, on the orthant or on the simplex; on the other sets its first step is the answer."""
 
-    def __init__(self, columns, target, absolute, constraint, floor=0):
-        self.columns, self.target, self.price, self.set, self.floor = columns, target, absolute / 2, constraint, floor
+    def __init__(self, columns, target, absolute, constraint):
+        self.columns, self.target, self.price, self.set = columns, target, absolute / 2, constraint
         self.lengths = np.sqrt(np.sum(columns**2, axis=0))
 
     def run(self, code):
@@ -304,21 +315,21 @@ class _ActiveSet:
             base = int(self.lengths[support].argmin())
             others = np.delete(np.arange(len(support)), base)
             differences = columns[:, others] - columns[:, [base]]
-            part, kept = least_squares(differences, target - columns[:, base], 0, self.floor)
+            part, kept = least_squares(differences, target - columns[:, base], 0)
             code[support[others]] = part
             code[support[base]] = 1 - part.sum()
             return code, np.append(support[others][kept], support[base])
-        part, kept = least_squares(columns, target, self.price, self.floor)
+        part, kept = least_squares(columns, target, self.price)
         code[support] = part
         return code, support[kept]
 
 
-def least_squares(columns, target, price, floor=0):
+def least_squares(columns, target, price):
     """(c, kept): argmin ‖t − Ac‖² + 2·price·Σc by Gram–Schmidt, twice for each column, and one step of refinement.
 
-    Columns that depend on those before them, up to ``floor``, get zero.
+    Columns that depend on those before them get zero.
     """
-    basis, triangle, kept = orthonormal(columns, floor)
+    basis, triangle, kept = orthonormal(columns)
     code = np.zeros(columns.shape[1], REAL)
     if not len(kept):
         return code, kept
@@ -331,7 +342,7 @@ def least_squares(columns, target, price, floor=0):
     return code, kept
 
 
-def orthonormal(columns, floor=0):
+def orthonormal(columns):
     """(Q, R, kept): A[:, kept] = QR, columns that depend on earlier ones left out."""
     rows, size = columns.shape
     basis, triangle = np.zeros((rows, min(rows, size)), REAL), np.zeros((min(rows, size),) * 2, REAL)
@@ -346,7 +357,7 @@ def orthonormal(columns, floor=0):
         again = basis[:, :k].T @ vector
         vector = vector - basis[:, :k] @ again
         rest = np.sqrt(vector @ vector)
-        if rest <= max(DEPENDENT * length, floor):
+        if rest <= DEPENDENT * length:
             continue
         triangle[:k, k], triangle[k, k], basis[:, k] = parts + again, rest, vector / rest
         kept.append(j)
