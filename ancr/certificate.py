@@ -114,7 +114,7 @@ class Certificate:
             stacked = self._stacked
             values = svdvals(about_mean(stacked) if on_plane else stacked) ** 2
             # There is no centre here, so differences are as accurate as the atoms, not as themselves.
-            return values, 16.0 * _EPS**2 * stacked.size * float(np.sum(stacked**2))
+            return values, 64.0 * _EPS**2 * float(np.sum(stacked**2))
         if quadratic.blocks:
             matrix = to_numpy(quadratic.matrix(dictionary, prices=False))
             values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
@@ -138,8 +138,10 @@ class Certificate:
         values, rounding = self._eigenvalues
         rank, ridge = int((values > rounding).sum()), self.problem.quadratic.ridge
         if ridge:
-            return min(1.0, 2.0 * rounding / ridge) if rank < self._most_directions else 0.0
-        return 1.0 if rank < self._rank_of_units else 0.0
+            return min(1.0, float(2.0 * rounding / ridge)) if rank < self._most_directions else 0.0
+        # With class terms atoms have a rank in each class as well, and rounding may change any of these.
+        most = self._most_directions if self.problem.quadratic.blocks else self._rank_of_units
+        return 1.0 if rank < most else 0.0
 
     @cached_property
     def _rank_of_units(self) -> int:
@@ -155,10 +157,7 @@ class Certificate:
         # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
         rows = (about_mean(self._stacked) if on_plane else self._stacked) / lengths[:, None]
         values = svdvals(rows) ** 2
-        largest = float(values[0]) * rows.shape[1] * len(values)
-        if self.problem.quadratic.blocks:  # without a centre, see `_eigenvalues`
-            largest = float(np.sum((self._stacked / lengths[:, None]) ** 2)) * rows.size
-        return int((values > 16.0 * _EPS**2 * largest).sum())
+        return int((values > 16.0 * _EPS**2 * float(values[0]) * rows.shape[1] * len(values)).sum())
 
     @cached_property
     def _stacked(self) -> np.ndarray:
@@ -278,12 +277,12 @@ class Certificate:
         With r the residual and P the projection on the span of the tight atoms, r″ = r − Pr pulls at none of them. If
         it pulls at no other atom either, it is a dual point, and f(c) − f* ≤ ‖Pr‖², less than ‖p‖²/σ over these atoms.
         """
-        prices, code = self.problem.quadratic.prices_like(look.pull), to_numpy(dense(look.codes))[0]
+        prices, code = self.problem.quadratic.prices, to_numpy(dense(look.codes))[0]
         lengths, rounding = to_numpy(self.atom_lengths), float(look.rounding[0])
         others = np.setdiff1d(np.arange(len(code)), tight)
-        pull = (to_numpy(look.pull)[0] + to_numpy(prices) * code)[tight] / lengths[tight]  # without the ridge
+        pull = (to_numpy(look.pull)[0] + prices * code)[tight] / lengths[tight]  # without the ridge
         projected = (np.linalg.norm(pull) + np.sqrt(len(tight)) * rounding) / np.sqrt(self._least_of_units(tight))
-        pulled = to_numpy(look.raised_pull)[0, others] + to_numpy(prices * np.ones(len(code)))[others] * code[others]
+        pulled = (to_numpy(look.raised_pull)[0] + prices * code)[others]
         if (np.abs(code[others]) > 0.0).any() or (pulled + lengths[others] * projected > 0.0).any():
             return np.inf
         return float(projected**2 + np.sum(prices * code**2))
@@ -424,7 +423,7 @@ class Look:
             return 0.0
         share = self.certificate.lost_share
         price = 2.0 * self.quadratic.ridge * row_squares(self.codes) if self.quadratic.ridge else 0.0
-        return price + share * self.value if share else price
+        return price + share * self.at_most(self.value) if share else price
 
     def with_codes(self, codes: Array) -> Look:
         """The same queries with other codes."""

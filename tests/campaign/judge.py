@@ -97,6 +97,7 @@ class _Solved:
     gap: np.ndarray
     verified: np.ndarray
     converged: np.ndarray
+    relaxed: bool = False
 
 
 def _solved(problem):
@@ -108,9 +109,9 @@ def _solved(problem):
             raise
         raise _Refusal(str(error).splitlines()[0]) from error
     tolerance = TOLERANCE[problem.families["precision"]]
-    members = solution.members if problem.settings["relaxation"] else solution.codes
-    answers = (solution.codes, members, solution.gap, solution.verify(tol=tolerance), solution.converged)
-    return _Solved(*(to_numpy(dense(answer)) for answer in answers))
+    answers = (solution.codes, solution.members, solution.gap, solution.verify(tol=tolerance), solution.converged)
+    # A relaxation so large that no code leaves the set has become the hard constraint.
+    return _Solved(*(to_numpy(dense(answer)) for answer in answers), solution.problem.relaxation is not None)
 
 
 def _is_documented(error):
@@ -132,8 +133,7 @@ def _library(name):
 
 
 def _compare(problem, solved, outcome):
-    relaxed = problem.settings["relaxation"] is not None
-    reference = (RelaxedLeastSquares if relaxed else LeastSquares)(problem.atoms, problem.settings)
+    reference = (RelaxedLeastSquares if solved.relaxed else LeastSquares)(problem.atoms, problem.settings)
     for row, query in enumerate(problem.queries):
         outcome.count("queries")
         if not np.isfinite(solved.codes[row]).all():
@@ -208,13 +208,17 @@ def _reached(problem, reference, query, solved, row):
     """The objective at the package's code, moved into its set, and how far outside it was."""
     code, member = solved.codes[row].astype(REAL), solved.members[row].astype(REAL)
     inside, violation = reference.repaired(member)
-    if problem.settings["relaxation"] is not None:
+    if solved.relaxed:
         # A code in the set to the digits of its precision may be moved into it, as without a relaxation.
         apart = reference.pair_objective(query, code, _projected(code, problem.settings["constraint"]))
         moved, outside = reference.repaired(code)
         near = outside <= VIOLATION[problem.families["precision"]]
         return min(apart, reference.pair_objective(query, moved, moved)) if near else apart, violation
-    return reference.objective(reference.target(query), inside), violation
+    target = reference.target(query)
+    values = [reference.objective(target, inside)]
+    if violation <= VIOLATION["float64"]:  # a sum that is one in double precision, and not in long double
+        values.append(reference.objective(target, member))
+    return min(values), violation
 
 
 def _projected(code, constraint):

@@ -125,7 +125,7 @@ class LeastSquares:
     @cached_property
     def _of_numerical_rank(self):
         """The same problem in coordinates of the span, the centre and the basis of that."""
-        invariant = self.set.sums_to_one and not self.weights.blocks and self.settings.get("relaxation") is None
+        invariant = self.set.sums_to_one and not self.weights.blocks and not isinstance(self, RelaxedLeastSquares)
         centre = self.given.mean(axis=0) if invariant else np.zeros(self.given.shape[1], REAL)
         atoms = self.given - centre
         lengths = np.sqrt(np.sum(atoms**2, axis=1, keepdims=True))

@@ -1,11 +1,14 @@
 """Offsets, units and extreme numbers: the same code, or an honest answer that there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
 from sklearn.datasets import load_digits
 
 from ancr import ACRClassifier, ANCRClassifier, solve
+from ancr.kernels import RBF
 
 SETS = ["simplex", "nonnegative", "free", "affine"]
 
@@ -201,3 +204,48 @@ def test_a_query_equal_to_one_of_nearly_parallel_atoms():
     atoms = 1e6 * rng.standard_normal(10) + rng.standard_normal((8, 10))
     solution = solve(atoms, atoms, alpha=0.0, constraint="nonnegative", quadratic="least_squares")
     assert (solution.objective <= 1e-12 * (atoms**2).sum(axis=1)).all()
+
+
+def test_a_short_atom_is_not_taken_for_rounding():
+    """The numerical rank counts what is lost beside the atom itself, not beside the longest."""
+    atoms = np.eye(60)
+    atoms[-1] *= 1e-14
+    for constraint in ("free", "nonnegative"):
+        solution = solve(atoms, np.eye(60)[-1:], constraint=constraint, quadratic="least_squares")
+        assert solution.objective[0] < 1e-8 or not solution.verify().any()
+
+
+def test_a_face_of_the_orthant_is_proved():
+    """Atoms that pull have the origin in their hull, and there are others."""
+    atoms = np.array([[1.0, 0.0, 0.0], [-1.1, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, -1.3]])
+    solution = solve(atoms, [[0.3, 0.9, 0.7]], constraint="nonnegative", quadratic="least_squares")
+    assert solution.objective[0] == pytest.approx(0.49)
+    assert solution.verify().all()
+
+
+def test_inner_products_alone_certify_no_wrong_code():
+    """k(y, y) is not known, so that the objective cannot bound its own gap."""
+    rng = np.random.default_rng(0)
+    atoms, queries = rng.standard_normal((6, 9)), 3.0 * rng.standard_normal((5, 9))
+    options = {"constraint": "nonnegative", "quadratic": "least_squares", "kernel": "precomputed"}
+    early = solve(atoms @ atoms.T, queries @ atoms.T, solver="admm", rho=1.0, max_iter=3, **options)
+    best = solve(atoms @ atoms.T, queries @ atoms.T, **options)
+    assert not early.verify().any()
+    assert best.verify().all()
+
+
+def test_codes_outside_their_set_are_judged_inside():
+    atoms, query = np.array([[1e12, 0.0], [1.0, 1.0]]), np.array([[0.0, 1.0]])
+    solution = solve(atoms, query, constraint="nonnegative", quadratic="least_squares")
+    outside = replace(solution, sorted_codes=np.array([[-1e-12, 1.0]]))
+    assert not outside.verify().any()
+    assert solution.verify().all()
+
+
+def test_rbf_values_of_clusters_far_apart():
+    rng = np.random.default_rng(0)
+    near, far = rng.standard_normal((10, 3)), rng.standard_normal((10, 3)) + 1e7
+    X = np.vstack([near, far])
+    values = RBF(1.0)(X, X)
+    np.testing.assert_allclose(values[:10, :10], RBF(1.0)(near, near), rtol=1e-9)
+    np.testing.assert_allclose(values[10:, 10:], RBF(1.0)(far - 1e7, far - 1e7), rtol=1e-6)
