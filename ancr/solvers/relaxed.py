@@ -71,7 +71,8 @@ class Relaxed(Solver):
         if problem.dictionary.is_foreign:
             return "relaxation runs on NumPy arrays only"
         assert problem.relaxation is not None
-        if problem.quadratic.largest_price > 1e15 * problem.relaxation or problem.relaxation < 1e-150:
+        least = min(problem.relaxation, problem.standard_form.problem.relaxation or 0.0)
+        if problem.quadratic.largest_price > 1e15 * problem.relaxation or least < 1e-150:
             return f"relaxation={problem.relaxation:g} is so small that the set does not matter: use the free set"
         return HostWorkingSet().refuses(problem)
 

@@ -179,10 +179,11 @@ class _Site:
         seed = body.get("seed", 0)
         if not isinstance(seed, int) or not 0 <= seed < 2**32:
             raise ActionError("seed must be a whole number from 0.")
+        ranked = []
         if body.get("fresh"):
             future = await self.worker.ask("read", lambda studio: studio.awaited_queue(n, seed))
-            await asyncio.wrap_future(future)
-        return await self._read(lambda studio: {"next": [studio.describe(i) for i in studio.following(n)]})
+            ranked = (await asyncio.wrap_future(future) or [])[:n]
+        return await self._read(lambda studio: {"next": [studio.describe(i) for i in ranked or studio.following(n)]})
 
     async def surest(self, request):
         label = request.query_params.get("label")

@@ -16,7 +16,7 @@ from ancr.classifiers import RepresentationClassifier
 from ancr.spaces import Space
 from ancr.web.state import ActionError
 
-_FIRST, _MORE, _ROUNDS = 120, 64, 12
+_FIRST, _MORE, _ROUNDS = 80, 48, 12
 # With wide codes the problem is no longer small; a slider must not be stuck there.
 _MOST = 700
 _TOO_MANY = (
@@ -118,7 +118,7 @@ class Rows:
         order = order[np.isfinite(cross[order])]
         _, first = np.unique(self.labels[order], return_index=True)
         near = near[np.isfinite(cross[near])]
-        return np.unique(np.concatenate([order[: 30 if len(near) else _FIRST], order[first], near]))
+        return np.unique(np.concatenate([order[: 10 if len(near) else _FIRST], order[first], near]))
 
     def _fitted(self, chosen, settings):
         """The classifier of some rows; they are valid samples already, so nothing is checked again."""

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy.special import softmax
 
 from ancr.web.recogniser import MOST_LEFT_OUT
 from ancr.web.state import DEFAULTS, check_settings
@@ -21,26 +22,28 @@ def judged_part(pool, version):
 
 
 def next_of(fitted, samples, pool, n, seed=0):
-    """The samples of a pool whose labels would help most, most useful first."""
+    """The samples of a pool whose labels would help most, most useful first; the labelled ones are told, too."""
     from ancr import next_to_label
 
     if not len(pool):
         return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # equal samples come in a random order, which is fine here
-        rows = next_to_label(fitted.classifier, fitted.rows(samples[pool]), n, random_state=seed)
-    return pool[rows].tolist()
+        everything = np.union1d(pool, fitted.members)
+        known = np.flatnonzero(np.isin(everything, fitted.members))
+        vectors = fitted.rows(samples[everything])
+        rows = next_to_label(fitted.classifier, vectors, n, labelled=known, random_state=seed)
+    return everything[rows].tolist()
 
 
 def guesses_of(fitted, samples, pool, trust):
     """``{sample: (label, confidence)}`` for a pool."""
     if not len(pool):
         return {}
-    decisions, chances, _ = fitted.classifier.judge(fitted.rows(samples[pool]), top=1)
-    if trust is not None:
-        from scipy.special import softmax
-
-        chances = softmax(decisions / trust.temperature, axis=1)
+    classifier = fitted.classifier
+    # Decision values up to a constant, without the explanations that `judge` would add.
+    decisions = classifier.temperature * classifier.predict_log_proba(fitted.rows(samples[pool]))
+    chances = softmax(decisions / (trust.temperature if trust else classifier.temperature), axis=1)
     best = np.argmax(decisions, axis=1)
     labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}

@@ -46,7 +46,7 @@ class Query:
     vector: np.ndarray
     sample: int | None
     settings: dict
-    top: int = 8
+    top: int = 6
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Start a studio: bind the port, announce the address, serve until Ctrl-C."""
 
+import gc
 import secrets
 import socket
 import sys
@@ -53,6 +54,7 @@ def serve(source, port=None, browser=True, say=print):
     say("Preparing. The first start compiles for about half a minute.")
     warm_up(dtypes=(source.samples.dtype.name,))
     studio = Studio(source)
+    gc.freeze()  # what is there now stays; looking through it again would hold up answers
     try:
         listener = bind(port)
         port, token = listener.getsockname()[1], secrets.token_urlsafe(24)

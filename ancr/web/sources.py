@@ -348,6 +348,11 @@ def _folder(root, features):
     """Images: sub-folders are classes; ``unlabelled/`` and loose files are the pool."""
     if not root.is_dir():
         raise FileNotFoundError(f"{root} is not a folder")
+    if features == "eigenfaces":  # their axes would not be in a saved model
+        raise ValueError(
+            "--features eigenfaces are computed once: run `ancr extract FOLDER --features eigenfaces -o faces.npz`, "
+            "then `ancr studio faces.npz --images FOLDER`"
+        )
     real, found, outside = Path(os.path.realpath(root)), [], []
     for entry in sorted(root.rglob("*")):
         parts = entry.relative_to(root).parts

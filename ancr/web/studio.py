@@ -146,13 +146,13 @@ class Studio:
         return found
 
     def awaited_queue(self, n, seed=0):
-        """A future that is done when the pool has been ranked with the labels of this moment."""
+        """A future of the n most useful samples with the labels of this moment; None where nothing can be ranked."""
         future = Future()
         if not self.recogniser.is_ready() or not len(self.pool()):
             future.set_result(None)
             return future
         self._awaited.append((self.recogniser.version, future))
-        self._request_queue(n, seed, at_once=True)
+        self.quick.request("ranked", lambda: self._ranked(n, seed), at_once=True)
         return future
 
     # --- background
@@ -167,7 +167,7 @@ class Studio:
         if recogniser.size <= MOST_WITH_MATRIX:
             self.quick.request("pairs", self._new_pairs)
             self.quick.request("fitted", lambda: self._snapshot().fit())
-        self._request_queue(_AHEAD)
+        self.quick.request("queue", lambda: self._ranked(_AHEAD))
         self.quick.request("estimate", lambda: self._snapshot().estimate())
 
     def _new_pairs(self):
@@ -178,10 +178,7 @@ class Studio:
         """The newest labels, asked for when the work begins."""
         return self.worker.submit("read", lambda studio: studio.recogniser.snapshot()).result()
 
-    def _request_queue(self, n, seed=0, at_once=False):
-        self.quick.request("queue", lambda: self._ranked(n, seed), at_once)
-
-    def _ranked(self, n, seed):
+    def _ranked(self, n, seed=0):
         def now(studio):
             recogniser = studio.recogniser
             return recogniser.snapshot(), recogniser.fitted, studio.pool(), recogniser.estimate
@@ -208,22 +205,23 @@ class Studio:
                 self.problems[name] = error
             elif name in ("fitted", "estimate", "pairs"):
                 setattr(self.recogniser, name, result or getattr(self.recogniser, name))
-            elif name == "queue":
+            elif name in ("queue", "ranked"):
                 self.queue, self.guesses, _ = result
             else:
                 self.results[name] = result
-            if name == "queue":
-                self._queue_is_done(None if error else result[2])
+            if name == "ranked":
+                self._give_ranked(result)
         self._tell()
         return [None] * len(jobs)
 
-    def _queue_is_done(self, version):
+    def _give_ranked(self, result):
+        """Answer those who wait for a rank of labels that it knew; all of them if there was none."""
         left = []
-        for wanted, future in self._awaited:
-            if version is None or wanted <= version:
-                future.set_result(None)
+        for version, future in self._awaited:
+            if result is not None and result[2] < version:
+                left.append((version, future))
             else:
-                left.append((wanted, future))
+                future.set_result(result and result[0])
         self._awaited = left
 
     def start(self, name):

@@ -145,7 +145,10 @@ class LeastSquares:
         code, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
         gap = lower_bound_gap(self.columns, target, code, self.absolute, self.set, self.weights.ridge)
         condition = self._condition(target, code, support)
-        return Reference(self.objective(target, code), gap, condition, self.rank_is_numerical)
+        # Large weights that cancel cost digits even here; the value is to be one that the code does not exceed.
+        rounding = 64 * EPS * (np.sqrt(np.sum(target**2)) + np.sum(np.abs(code) * self.lengths))
+        value = (np.sqrt(self.objective(target, code)) + rounding) ** 2
+        return Reference(value, gap, condition, self.rank_is_numerical)
 
     @cached_property
     def rank_is_numerical(self):
