@@ -173,11 +173,13 @@ class Certificate:
             return min(dictionary.n_atoms - on_plane, dictionary.dimension)
         atoms = to_numpy(dictionary.coordinates)
         parts = [atoms[block] for block in dictionary.blocks] if self.problem.quadratic.blocks else [atoms]
-        distinct = [np.unique(part, axis=0) for part in parts]
-        sizes = [len(part) - bool(len(part) and not on_plane and (part == 0.0).all(axis=1).any()) for part in distinct]
-        if len(sizes) == 1:
-            return min(sizes[0] - on_plane, dictionary.dimension)
-        return sum(min(size, dictionary.dimension) for size in sizes) - on_plane
+        distinct = [np.unique(part[(part != 0.0).any(axis=1)], axis=0) for part in parts]
+        directions = sum(min(len(part), dictionary.dimension) for part in distinct)
+        if not on_plane:
+            return directions
+        # Between n points there are n − 1 directions; the origin is one of the points if there is a zero atom.
+        points = sum(map(len, distinct)) + bool((atoms == 0.0).all(axis=1).any())
+        return min(directions, points - 1)
 
     @cached_property
     def _newton(self) -> Callable[[np.ndarray], np.ndarray] | None:
@@ -363,10 +365,12 @@ class Look:
         """What rounding can do to the pull of an atom with H_jj = 1.
 
         Sums of d and of n products are off by at most (d + n)·u times the sum of their absolute values, which for
-        p_j is at most √H_jj times the lengths of the query and of the code.
+        p_j is at most √H_jj times the lengths of the query and of the code. A code that sums to one does so up to the
+        last digit, in any of its entries.
         """
-        steps = self.dictionary.dimension + self.dictionary.n_atoms + 16
-        return steps * _EPS / 2.0 * self._terms
+        steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
+        of_the_sum = 4.0 * _EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
+        return steps * _EPS / 2.0 * self._terms + of_the_sum
 
     @cached_property
     def _terms(self) -> Array:
