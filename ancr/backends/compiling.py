@@ -6,8 +6,8 @@ from threading import Lock
 from numba.core import event
 
 _MESSAGE = (
-    "ancr: compiling for this machine. This happens once per environment and takes about 20 s, 40 s for a search over "
-    "settings; `ancr warmup` does it ahead."
+    "ancr: compiling for this machine. This happens once per environment and takes half a minute or more, longer for a "
+    "search over settings; `ancr warmup` does it ahead."
 )
 
 
