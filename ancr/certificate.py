@@ -369,7 +369,7 @@ class Look:
         last digit, in any of its entries.
         """
         steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
-        of_the_sum = 4.0 * _EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
+        of_the_sum = _EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
         return steps * _EPS / 2.0 * self._terms + of_the_sum
 
     @cached_property
