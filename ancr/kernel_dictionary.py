@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import local
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -296,7 +296,51 @@ class KernelDictionary(GramDictionary):
 
 
 @dataclass(frozen=True)
-class WhitenedDictionary(GramDictionary):
+class DerivedDictionary(GramDictionary):
+    """A dictionary whose inner products follow from those of another one, by one more number or array.
+
+    Attributes
+    ----------
+    given : GramDictionary
+        The other one; queries are its queries.
+    """
+
+    given: GramDictionary
+
+    @classmethod
+    def of(cls, given: GramDictionary, how: Any) -> Self:
+        """Derive a dictionary; ``how`` is what the class needs beside the given one."""
+        kept = {"weights": given.weights, "n_given": given.n_given}
+        fields: tuple[Any, ...] = (given.atoms, given.order, given.classes, given.bounds, given, how)
+        return cls(*fields, **kept)
+
+    @property
+    def is_convex(self) -> bool:
+        """As the given dictionary."""
+        return self.given.is_convex
+
+    @property
+    def knows_lengths(self) -> bool:
+        """As the given dictionary."""
+        return self.given.knows_lengths
+
+    @cached_property
+    def in_double(self) -> Self:
+        """The same dictionary in double precision; the dictionary itself if it already is."""
+        return self._from(self.given.in_double) if self.is_single else self
+
+    @cached_property
+    def in_single(self) -> Self:
+        """The same dictionary in single precision; the dictionary itself if it already is."""
+        return self if self.is_single else self._from(self.given.in_single)
+
+    def _from(self, given: GramDictionary) -> Self:
+        """The same, derived from the given dictionary in another precision."""
+        return replace(self, atoms=given.atoms, given=given)
+
+
+@dataclass(frozen=True)
+class WhitenedDictionary(DerivedDictionary):
     """The atoms of another dictionary times (XXᵀ + μI)^(−1/2): where a relaxed constraint becomes a hard one.
 
     With M = (K + μI)⁻¹ all inner products follow from those of the given dictionary,
@@ -313,34 +357,7 @@ class WhitenedDictionary(GramDictionary):
         μ > 0.
     """
 
-    given: GramDictionary
     shift: float
-
-    @cached_property
-    def in_single(self) -> WhitenedDictionary:
-        """The same dictionary in single precision; the dictionary itself if it already is."""
-        return self if self.is_single else WhitenedDictionary.of(self.given.in_single, self.shift)
-
-    @classmethod
-    def of(cls, given: GramDictionary, shift: float) -> WhitenedDictionary:
-        """Whiten the atoms of a dictionary."""
-        kept = {"weights": given.weights, "n_given": given.n_given}
-        return cls(given.atoms, given.order, given.classes, given.bounds, given, shift, **kept)
-
-    @property
-    def is_convex(self) -> bool:
-        """As the given dictionary."""
-        return self.given.is_convex
-
-    @property
-    def knows_lengths(self) -> bool:
-        """As the given dictionary."""
-        return self.given.knows_lengths
-
-    @cached_property
-    def in_double(self) -> WhitenedDictionary:
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        return WhitenedDictionary.of(self.given.in_double, self.shift) if self.is_single else self
 
     @cached_property
     def _inverse(self) -> np.ndarray:
@@ -381,7 +398,7 @@ class WhitenedDictionary(GramDictionary):
 
 
 @dataclass(frozen=True)
-class RescaledDictionary(GramDictionary):
+class RescaledDictionary(DerivedDictionary):
     """The atoms of another dictionary, each multiplied by a factor of its own; queries stay what they are.
 
     Attributes
@@ -392,34 +409,7 @@ class RescaledDictionary(GramDictionary):
         Their factors, in double precision.
     """
 
-    given: GramDictionary
     factors: np.ndarray
-
-    @classmethod
-    def of(cls, given: GramDictionary, factors: np.ndarray) -> RescaledDictionary:
-        """Multiply the atoms of a dictionary."""
-        kept = {"weights": given.weights, "n_given": given.n_given}
-        return cls(given.atoms, given.order, given.classes, given.bounds, given, factors, **kept)
-
-    @property
-    def is_convex(self) -> bool:
-        """As the given dictionary."""
-        return self.given.is_convex
-
-    @property
-    def knows_lengths(self) -> bool:
-        """As the given dictionary."""
-        return self.given.knows_lengths
-
-    @cached_property
-    def in_double(self) -> RescaledDictionary:
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        return RescaledDictionary.of(self.given.in_double, self.factors) if self.is_single else self
-
-    @cached_property
-    def in_single(self) -> RescaledDictionary:
-        """The same dictionary in single precision; the dictionary itself if it already is."""
-        return self if self.is_single else RescaledDictionary.of(self.given.in_single, self.factors)
 
     @cached_property
     def gram(self) -> np.ndarray:

@@ -153,7 +153,7 @@ class Polynomial(Kernel):
         self.gamma, self.degree, self.coef0 = gamma, degree, coef0
 
     @property
-    def is_certain(self) -> bool:  # type: ignore[override]
+    def is_certain(self) -> bool:
         """Products and sums with positive weights of inner products are inner products."""
         return self.coef0 >= 0.0
 

@@ -245,8 +245,9 @@ class Space(AxisObject):
 
     def _choose_landmarks(self, rows: np.ndarray) -> None:
         """k-means++ among a part of the samples, and the coordinates that they give."""
+        assert self.n_landmarks is not None
         random = check_random_state(self.random_state)
-        count = min(self.n_landmarks, len(rows))  # type: ignore[type-var]
+        count = min(self.n_landmarks, len(rows))
         pool = rows[random.permutation(len(rows))[: _POOL * count]]
         self.landmarks_ = pool[_far_apart(_dictionary_of(pool, self._kernel).gram, count, random)]
         self._coordinates = _Coordinates(self._kernel, self.landmarks_)

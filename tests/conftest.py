@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 
 from ancr.datasets import DataNotFoundError, load_ar, load_usps
 from tests.array_libraries import BACKENDS, converter
+from tests.chromium import chromium
 
 
 def named_problem(name):
@@ -29,6 +30,13 @@ def named_problem(name):
 
 
 PROBLEMS = named_problem("")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser."""
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture(params=PROBLEMS)

@@ -1,14 +1,14 @@
 """The built site in a real browser: search, no errors, a phone, the dark theme. ``make docs`` builds it first."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.all
-
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--allow-file-access-from-files"]
+pytestmark = [
+    pytest.mark.all,
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs"),
+]
 PAGES = (
     "index",
     "get_started",
@@ -18,20 +18,6 @@ PAGES = (
     "auto_examples/index",
     "generated/ancr.ANCRClassifier",
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    if not (SITE / "index.html").exists():
-        pytest.skip("the site is not built: make docs")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def visit(browser, page, width=1280, **options):

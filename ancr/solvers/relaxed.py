@@ -238,4 +238,5 @@ class RelaxedSolution(Solution):
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""
-        return replace(super().rows(chosen), inner=self.inner.rows(chosen))  # type: ignore[call-arg]
+        some: Any = super().rows(chosen)
+        return replace(some, inner=self.inner.rows(chosen))

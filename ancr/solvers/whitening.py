@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
-from ancr.dictionary import BaseDictionary, Dictionary
+from ancr.dictionary import Dictionary
 from ancr.kernel_dictionary import GramDictionary, WhitenedDictionary
 
 # Below this share of the sum of all eigenvalues, μ would be lost in the rounding of XXᵀ; then X itself is factored.
 _LEAST_SHARE = 1e-6
 
 
-def whitening(dictionary: BaseDictionary, shift: float) -> Any:
+def whitening(dictionary: Any, shift: float) -> Any:
     """The whitening for one μ: ``dictionary`` of the atoms, and a function of queries."""
-    return (Whitening if dictionary.has_coordinates else GramWhitening)(dictionary, shift)  # type: ignore[arg-type]
+    return (Whitening if dictionary.has_coordinates else GramWhitening)(dictionary, shift)
 
 
-def spectrum(dictionary: BaseDictionary) -> Any:
+def spectrum(dictionary: Any) -> Any:
     """What whitenings for many μ share: ``at(μ)`` gives one, ``leverage(μ)`` the atoms' squares in it."""
-    return (Spectrum if dictionary.has_coordinates else GramSpectrum)(dictionary)  # type: ignore[arg-type]
+    return (Spectrum if dictionary.has_coordinates else GramSpectrum)(dictionary)
 
 
 class Whitening:

@@ -1,7 +1,6 @@
 """``ancr audit`` and ``ancr next``: files that are right, in words and in a real browser."""
 
 import csv
-import shutil
 
 import numpy as np
 import pytest
@@ -105,8 +104,6 @@ def test_next_names_samples_of_the_pool(table, tmp_path):
 
 # --- in a real browser
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
@@ -126,18 +123,6 @@ def photos(tmp_path_factory):
     result = invoke(["audit", root, "-o", folder])
     assert result.exit_code == 0, result.output
     return folder, path, hostile
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The report in a real browser: no console error, tables that sort, nothing wider than the screen."""
 
-import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,11 +10,11 @@ from ancr import compare
 from ancr.experiments.figures import draw_all
 from ancr.experiments.report import Report
 from ancr.experiments.sources import Digits, source
+from tests.chromium import check_accessible
 from tests.experiments.stand_ins import Blobs, cell
 
 pytestmark = pytest.mark.all
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 METHODS = {"NSC": 91.2, "SVM": 91.6, "SA-CRC": 86.4, "ProCRC": 90.9, "CRC": 89.0, "NRC": 90.3, "ANCR": 92.1}
 
 
@@ -42,18 +41,6 @@ def report(tmp_path_factory):
         folder / "report.html"
     )
     return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +140,7 @@ def test_the_answer_is_above_the_fold(visit, comparison):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_inaccessible(visit, page_file, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    found = axe.Axe().run(visit(1280, page_file, color_scheme=scheme)).response["violations"]
-    assert [(each["impact"], each["id"]) for each in found if each["impact"] in ("serious", "critical")] == []
+    check_accessible(visit(1280, page_file, color_scheme=scheme))
 
 
 def test_figures_follow_the_theme(visit, comparison):

@@ -1,29 +1,15 @@
 """The page in a real browser: every view, by keyboard, at every width, without a message on the console."""
 
-import shutil
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from tests.chromium import check_accessible
 from tests.web.browsing import Process
 
 pytestmark = pytest.mark.all
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -70,12 +56,6 @@ def home(tmp_path_factory):
 def digits(tmp_path):
     with Process(tmp_path) as process:
         yield process
-
-
-def check_accessible(page, where):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    found = [v for v in axe.Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
-    assert found == [], (where, [(v["id"], [node["html"] for node in v["nodes"]]) for v in found])
 
 
 def draw_seven(page):
