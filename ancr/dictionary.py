@@ -72,6 +72,10 @@ class BaseDictionary(ABC):
         """Queries as given, where the atoms have been moved to: where they are, without coordinates."""
         return queries
 
+    def cross_as_given(self, cross, queries, aim):
+        """xᵀy of the samples and queries as given, from the cross products of these atoms and the moved queries."""
+        return cross
+
     @cached_property
     def longest(self):
         """The largest ℓ2 norm of an atom."""
@@ -310,8 +314,8 @@ class BaseDictionary(ABC):
     @cached_property
     def indicator(self):
         """1 where an atom (row) belongs to a class (column), in the atoms' library."""
-        own = np.eye(self.n_classes)[self.labels]
-        return self.xp.astype(like(own, self.atoms), self.dtype)
+        labels, names = self.like(self.labels), self.like(np.arange(self.n_classes))
+        return self.xp.astype(labels[:, None] == names, self.dtype)
 
     # --- products that are known already
 
@@ -356,7 +360,9 @@ class BaseDictionary(ABC):
         return self.class_sums(codes.multiply(codes)) if sparse.issparse(codes) else self.class_dots(codes, codes)
 
     def class_forms(self, codes):
-        """c_iᵀ(X_iᵀX_i)c_i for each class i: by matrix products, or for many small classes by a kernel."""
+        """c_iᵀ(X_iᵀX_i)c_i for each class i: by matrix products, or for many small classes at once."""
+        if is_foreign(codes) and self._places is not None:
+            return self._forms_at_once(codes)
         if is_foreign(codes) or self.n_atoms >= _LARGE_CLASS * self.n_classes:
             pairs = zip(self.blocks, self.block_grams, strict=True)
             images = self.xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
@@ -366,6 +372,23 @@ class BaseDictionary(ABC):
         forms = np.empty((len(codes), self.n_classes), codes.dtype)
         kernels.class_forms(*map(read_only, (codes, *self.flat_block_grams, self.bounds)), forms)
         return forms
+
+    @cached_property
+    def _places(self):
+        """The atom at each place of each class, all classes as long as the longest; None if that wastes much room."""
+        sizes = np.diff(self.bounds)
+        longest = int(sizes.max())
+        if longest * self.n_classes > 2 * self.n_atoms:
+            return None
+        places = np.arange(longest)
+        return self.like(np.where(places < sizes[:, None], self.bounds[:-1, None] + places, 0).ravel())
+
+    def _forms_at_once(self, codes):
+        """c_iᵀ(X_iᵀX_i)c_i by one batched product, for libraries where each call costs more than a small class."""
+        xp = self.xp
+        entries = xp.reshape(xp.take(codes, self._places, axis=1), (codes.shape[0], self.n_classes, -1))
+        entries = xp.permute_dims(entries, (1, 0, 2))
+        return xp.permute_dims(xp.vecdot(entries @ self._padded_grams, entries, axis=-1), (1, 0))
 
     # --- order
 
@@ -537,6 +560,14 @@ class Dictionary(BaseDictionary):
         queries = queries if self.units == 1.0 else queries * self.units
         return queries if self.origin is None else queries - self.origin / aim
 
+    def cross_as_given(self, cross, queries, aim):
+        """xᵀy of the samples and queries as given, from the cross products of these atoms and the moved queries."""
+        if self.origin is not None:
+            origin = in_double(self.origin)
+            of_atoms, of_queries = in_double(self.atoms) @ origin, in_double(queries) @ origin + (origin @ origin) / aim
+            cross = cross + of_atoms / aim + of_queries[:, None]
+        return cross / self.units / self.units
+
     def eigenvalues(self, on_plane):
         """Squares of the singular values of X, which are as accurate as the atoms are."""
         # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
@@ -582,6 +613,15 @@ class Dictionary(BaseDictionary):
     def block_grams(self):
         """X_iᵀX_i of each class."""
         return [self.atoms[block, :] @ self.atoms[block, :].T for block in self.blocks]
+
+    @cached_property
+    def _padded_grams(self):
+        """X_iᵀX_i of each class, zero beyond its atoms: (n_classes, longest, longest)."""
+        xp, longest = self.xp, self._places.shape[0] // self.n_classes
+        atoms = xp.reshape(xp.take(self.atoms, self._places, axis=0), (self.n_classes, longest, -1))
+        inside = self.like(np.arange(longest) < np.diff(self.bounds)[:, None])
+        atoms = xp.where(inside[:, :, None], atoms, xp.zeros_like(atoms))
+        return atoms @ xp.matrix_transpose(atoms)
 
     @cached_property
     def flat_block_grams(self):

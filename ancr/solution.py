@@ -10,6 +10,7 @@ from typing import Any
 
 from ancr.backends.arrays import Array, concat, in_double, map_rows, row_sums, take_rows, to_numpy
 from ancr.certificate import Certificate
+from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.tolerances import Tolerances
 
@@ -33,6 +34,8 @@ class Solution:
         The queries that were coded.
     history : array of shape (n_iterations, n_queries) or None
         Objective after each iteration, if requested. A query that stopped keeps its last value.
+    knowing : BaseDictionary or None
+        The dictionary that knows its inner products with the queries, from a solver that has them at hand.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Solution:
     problem: Problem
     queries: Array
     history: Array | None = None
+    knowing: BaseDictionary | None = None
 
     def __repr__(self) -> str:
         queries, atoms = self.sorted_codes.shape
@@ -164,7 +168,7 @@ class Solution:
         names = ("sorted_codes", "n_iter", "converged", "queries")
         taken = {name: take_rows(getattr(self, name), chosen) for name in names}
         history = None if self.history is None else take_rows(self.history.T, chosen).T
-        return replace(self, **taken, history=history)
+        return replace(self, **taken, history=history, knowing=None)
 
     def with_history(self) -> Solution:
         """The same solution with its objective as the history, for a solver that records no iterations."""

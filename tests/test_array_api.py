@@ -7,7 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy
 from sklearn.base import clone
+from sklearn.utils.fixes import parse_version
 
 from ancr import (
     ACRClassifier,
@@ -225,6 +227,8 @@ def test_methods_that_need_numpy_say_so(arrays, clf):
 def test_with_scikit_learns_array_api_dispatch():
     """scikit-learn's ``array_api_dispatch`` needs SCIPY_ARRAY_API from the start of the process."""
     pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
+    if parse_version(scipy.__version__) < parse_version("1.14"):
+        pytest.skip("scikit-learn's array_api_dispatch needs SciPy 1.14")
     code = """
 import array_api_strict as xp, numpy as np, sklearn
 from ancr import ANCRClassifier

@@ -322,14 +322,19 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def winners(self, queries, solution):
         """Index of the winning class, for each query."""
-        return self._rule.winner(*self._seen_by_rule(queries), solution.sorted_codes)
+        return self._rule.winner(*self._seen_by_rule(queries, solution.knowing), solution.sorted_codes)
 
-    def _seen_by_rule(self, queries):
-        """The dictionary and the queries that the rule compares: about the mean atom where nothing fixes an origin."""
+    def _seen_by_rule(self, queries, knowing=None):
+        """The dictionary and the queries that the rule compares: about the mean atom where nothing fixes an origin.
+
+        ``knowing`` is a dictionary that knows the inner products with these queries already, or None.
+        """
+        if knowing is not None and self._judged_by is self.dictionary_:
+            return knowing, queries
         return self._judged_by, self._judged_by.moved(queries)
 
     def _decide(self, queries, solution):
-        return self._rule.scores_of_present(*self._seen_by_rule(queries), solution.sorted_codes)
+        return self._rule.scores_of_present(*self._seen_by_rule(queries, solution.knowing), solution.sorted_codes)
 
     @property
     def used_rule(self):
@@ -353,9 +358,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        judged, seen = self._seen_by_rule(queries)
-        known = knowing is not None and judged is self.dictionary_
-        return self._rule.scores_of_present(knowing if known else judged, seen, codes)
+        return self._rule.scores_of_present(*self._seen_by_rule(queries, knowing), codes)
 
     def _decisions(self, method, X):
         return concat(self.map_solutions(method, X, self._decide))

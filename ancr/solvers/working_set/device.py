@@ -3,8 +3,9 @@ r"""The optimum on the orthant and on the simplex for all queries in lock-step, 
 The working-set method of `ancr.solvers.working_set.host`, in a form that suits an accelerator: each query has a
 working set W of the same padded size m, and a round is the same few operations for all unfinished queries.
 
-1. *Pricing*: the pull p = b − Hc of all atoms, by matrix products through the features. If all atoms in
-   use pull equally hard and no other atom pulls harder, the query is at its optimum and leaves the batch, certified.
+1. *Pricing*: the pull p = b − Hc of all atoms. A code has few entries, so Hc is a sum of a few rows of H; where H is
+   too large to keep, a matrix product through the features. If all atoms in use pull equally hard and no other atom
+   pulls harder, the query is at its optimum and leaves the batch, certified.
 2. The atoms that pull hardest join its working set.
 3. *Exchange*: the minimiser t on W, as an increment on the current code,
 
@@ -16,9 +17,9 @@ working set W of the same padded size m, and a round is the same few operations 
 A round that does not lower the objective is replaced by the textbook active-set step. Queries that stall even then are
 handed to `HostWorkingSet`. Queries that outgrow m wait for the next capacity, twice as large.
 
-The small systems are always in double precision. Pricing first runs in the precision of the atoms; the last rounds,
-which yield the certificate, run in double precision, so they are exact even if a library computes single-precision
-products in TF32.
+The small systems are always in double precision, and so are the pulls on a working set where H is kept. Pricing first
+runs in the precision of the atoms; the last rounds, which yield the certificate, run in double precision, so they are
+exact even if a library computes single-precision products in TF32.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ from ancr.backends.arrays import (
     device,
     in_double,
     like,
-    map_rows,
     namespace,
     row_dots,
     to_numpy,
@@ -47,7 +47,7 @@ from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
-from ancr.solvers.working_set.gathering import gather, largest, put
+from ancr.solvers.working_set.gathering import combine, gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
 from ancr.solvers.working_set.tolerances import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
 from ancr.tolerances import Tolerances
@@ -58,6 +58,9 @@ MATRIX_BUDGET = 2**33
 CAPACITIES = (96, 192, 384, 768, 1536, 3072)
 # Maximum number of rounds at one capacity and precision; a query that needs more has stalled.
 MAX_ROUNDS = 60
+# The last queries of a search, up to this share, go on with those that are to be confirmed: a round of a few queries
+# takes as long to launch as one of thousands.
+FEW = 0.1
 # An atom joins if its excess is at least this share of the largest.
 SHARE = 0.1
 
@@ -67,7 +70,8 @@ class _Batch:
     """Unfinished queries: working sets with their codes, atoms in use first.
 
     Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``support`` beyond the atoms in use is padding.
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b in double precision, without columns
+    where H is not kept; ``support`` beyond the atoms in use is padding.
     """
 
     capacity: int
@@ -75,6 +79,7 @@ class _Batch:
     count: np.ndarray
     rounds: np.ndarray
     queries: Array
+    linear: Array
     support: Array
     code: Array
 
@@ -88,7 +93,7 @@ class _Batch:
         if len(which) == self.size:
             return self
         xp, there = namespace(self.code), like(which, self.code)
-        moved = (xp.take(array, there, axis=0) for array in (self.queries, self.support, self.code))
+        moved = (xp.take(array, there, axis=0) for array in (self.queries, self.linear, self.support, self.code))
         return _Batch(self.capacity, self.rows[which], self.count[which], self.rounds[which], *moved)
 
     def resized(self, width: int) -> _Batch:
@@ -118,7 +123,7 @@ def _join(batches: list[_Batch]) -> _Batch:
     widest = max(batch.code.shape[1] for batch in batches)
     batches = [batch.resized(widest) for batch in batches]
     host = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("rows", "count", "rounds"))
-    there = (concat([getattr(batch, name) for batch in batches]) for name in ("queries", "support", "code"))
+    there = (concat([getattr(batch, name) for batch in batches]) for name in ("queries", "linear", "support", "code"))
     return _Batch(batches[0].capacity, *host, *there)
 
 
@@ -184,6 +189,9 @@ class DeviceWorkingSet(Solver):
         self._kappa = kappa_of(diagonal, self.sums_to_one)
         keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget
         self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
+        if keeps_matrix:  # by whether it is in single precision
+            single = dictionary.xp.astype(self._matrix, dictionary.dtype) if dictionary.is_single else self._matrix
+            self._matrices = {False: self._matrix, True: single}
 
     def warning(self, unmet: int, total: int) -> str | None:
         """Report queries that could not be certified."""
@@ -193,7 +201,8 @@ class DeviceWorkingSet(Solver):
         """Code a block of queries."""
         finished: list[_Batch] = []
         stalled: list[_Batch] = []
-        waiting = [self._begin(self._form.queries(queries))]
+        begun = self._begin(self._form.queries(queries))
+        waiting = [begun]
         for capacity in CAPACITIES:
             outgrown: list[_Batch] = []
             for batch in self._parts(waiting, capacity):
@@ -202,7 +211,7 @@ class DeviceWorkingSet(Solver):
         answers = [self._answer(batch) for batch in finished]
         if stalled or waiting:
             answers.append(self._on_host(_join(stalled + waiting)))
-        solution = self._solution(queries, answers)
+        solution = self._solution(queries, answers, begun)
         return solution.with_history() if history else solution
 
     # --- batches
@@ -211,7 +220,11 @@ class DeviceWorkingSet(Solver):
         """A batch with no atoms in use yet."""
         xp, n = namespace(queries), queries.shape[0]
         support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
-        return _Batch(CAPACITIES[0], np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), queries, support, code)
+        linear = code[:, :0]
+        if self._matrix is not None:
+            linear = self._work.quadratic.linear(self._double, in_double(queries))
+        none = np.zeros(n, np.int64)
+        return _Batch(CAPACITIES[0], np.arange(n), none, none, queries, linear, support, code)
 
     def _parts(self, batches: list[_Batch], capacity: int) -> Iterator[_Batch]:
         """Batches whose blocks of H, including scratch space, stay within scikit-learn's ``working_memory``."""
@@ -228,9 +241,11 @@ class DeviceWorkingSet(Solver):
         # Search in the precision of the atoms, then confirm in double precision.
         for dictionary in (self._work.dictionary, self._double) if searching else (self._double,):
             ready: list[_Batch] = []
+            few = FEW * batch.size if dictionary.is_single else 0
             for _ in range(MAX_ROUNDS):
                 batch = self._round(dictionary, batch, ready, outgrown, stalled)
-                if not batch.size:
+                if batch.size <= few:
+                    ready.extend([batch] if batch.size else [])
                     break
             else:
                 stalled.append(batch)
@@ -262,6 +277,8 @@ class DeviceWorkingSet(Solver):
             return batch
         batch, allowed, pull = self._admit(batch, prices)
         blocks = self._blocks(batch.support)
+        if self._matrix is not None:
+            pull = self._sharp_pull(blocks, batch)
         code, fell = self._exchange(blocks, batch, allowed, pull)
         moved = to_numpy(fell)
         if not moved.all():
@@ -275,16 +292,9 @@ class DeviceWorkingSet(Solver):
     def _price(self, dictionary: BaseDictionary, batch: _Batch) -> _Prices:
         """Price all atoms."""
         xp, quadratic = dictionary.xp, self._work.quadratic
-        queries = xp.astype(batch.queries, dictionary.dtype, copy=False)
         used = batch.code > 0.0
         started = bool(batch.count.any())
-        if not started:
-            pull = quadratic.linear(dictionary, queries)
-        elif quadratic.blocks:
-            pull = quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), prices=False)
-        else:
-            aim = quadratic.target * queries - quadratic.gram * self._image(dictionary, batch)
-            pull = aim @ dictionary.coordinates.T
+        pull = self._pull_from_features(dictionary, batch) if self._matrix is None else self._pull(dictionary, batch)
         own = xp.astype(gather(pull, batch.support), xp.float64) - self._prices(batch.support) * batch.code
         if quadratic.ridge and started:
             pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
@@ -298,18 +308,29 @@ class DeviceWorkingSet(Solver):
             limit = xp.where(begun, limit, xp.full_like(limit, -xp.inf))
         return _Prices(pull, limit, excess, allowance)
 
-    def _image(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
-        """Xc through the atoms in use, in the precision of the dictionary."""
-        xp, width = dictionary.xp, int(batch.count.max())
-        code = xp.astype(batch.code[:, :width], dictionary.dtype, copy=False)
-        row_bytes = 3 * width * dictionary.n_features * dictionary.itemsize
+    def _pull(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+        """b − Hc, without what atoms pay for c_j², from the rows of H that the codes use."""
+        pull = dictionary.xp.astype(batch.linear, dictionary.dtype)
+        if batch.count.any():
+            pull -= self._combined(self._matrices[dictionary.is_single], batch)
+        return pull
 
-        def part(block: slice) -> Array:
-            support = xp.reshape(batch.support[block, :width], (-1,))
-            atoms = xp.reshape(xp.take(dictionary.coordinates, support, axis=0), (-1, width, dictionary.n_features))
-            return (code[block, None, :] @ atoms)[:, 0, :]
+    def _pull_from_features(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+        """The same through the features, without H."""
+        quadratic = self._work.quadratic
+        queries = dictionary.xp.astype(batch.queries, dictionary.dtype, copy=False)
+        if not batch.count.any():
+            return quadratic.linear(dictionary, queries)
+        if quadratic.blocks:
+            return quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), prices=False)
+        image = self._combined(dictionary.coordinates, batch)
+        return (quadratic.target * queries - quadratic.gram * image) @ dictionary.coordinates.T
 
-        return concat(map_rows(part, code, row_bytes))
+    def _combined(self, rows: Array, batch: _Batch) -> Array:
+        """Σ c_j · row j over the atoms in use, for each query, in the precision of the rows."""
+        width = int(batch.count.max())
+        code = namespace(rows).astype(batch.code[:, :width], rows.dtype, copy=False)
+        return combine(rows, batch.support[:, :width], code)
 
     def _allowance(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
         """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
@@ -376,6 +397,14 @@ class DeviceWorkingSet(Solver):
         identity = xp.eye(capacity, dtype=blocks.dtype, device=device(blocks))
         prices = self._prices(support)
         return blocks + (self._kappa + (prices if isinstance(prices, float) else prices[:, :, None]) * identity)
+
+    def _sharp_pull(self, blocks: Array, batch: _Batch) -> Array:
+        """The pulls on the working sets in double precision, so that a search in single ends at their exact minimum.
+
+        κ adds the same number to all pulls where Σc = 1; it goes with the limit.
+        """
+        pull = gather(batch.linear, batch.support) - (blocks @ batch.code[:, :, None])[:, :, 0]
+        return pull - row_dots(batch.code, pull)[:, None] if self.sums_to_one else pull
 
     def _prices(self, support: Array) -> Any:
         """What the atoms of each support pay for c_j²."""
@@ -484,17 +513,27 @@ class DeviceWorkingSet(Solver):
         atoms = np.ascontiguousarray(to_numpy(dictionary.coordinates))
         return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=dictionary.with_atoms(atoms)))
 
-    def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:
+    def _solution(self, queries: Array, answers: list[_Answer], begun: _Batch) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
         codes = _reorder([(answer.rows, answer.codes) for answer in answers])
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
-        solution = Solution(codes, like(n_iter, queries), like(converged, queries), self.problem, queries)
+        outcome = codes, like(n_iter, queries), like(converged, queries)
+        solution = Solution(*outcome, self.problem, queries, knowing=self._knowing(queries, begun))
         doubt = np.flatnonzero(np.concatenate([answer.doubt for answer in answers])[back])
         if not len(doubt):
             return solution
         converged[doubt] = to_numpy(solution.rows(doubt).gap <= self.tol)
         return replace(solution, converged=like(converged, queries))
+
+    def _knowing(self, queries: Array, begun: _Batch) -> BaseDictionary | None:
+        """The dictionary given, knowing the inner products that all rounds have used: rules need them again."""
+        target = self._work.quadratic.target
+        if self._matrix is None or self._form.factor != 1.0 or not target:
+            return None
+        cross = self._work.dictionary.cross_as_given(begun.linear / target, begun.queries, self._form.aim)
+        given = self.problem.dictionary
+        return given.knowing_cross(queries, given.xp.astype(cross, given.dtype, copy=False))
 
 
 @dataclass(frozen=True)

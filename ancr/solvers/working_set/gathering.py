@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ancr.backends.arrays import Array, like, namespace, to_numpy
+from ancr.backends.arrays import Array, concat, is_single, like, map_rows, namespace, to_numpy
 
 
 def largest(values: Array, k: int) -> tuple[Array, Array]:
@@ -32,3 +32,23 @@ def put(values: Array, columns: Array, entries: Array) -> Array:
     moved = np.array(to_numpy(values))
     np.put_along_axis(moved, to_numpy(columns), to_numpy(entries), axis=1)
     return like(moved, values)
+
+
+def combine(rows: Array, chosen: Array, weights: Array) -> Array:
+    """``sum(weights[i, j] * rows[chosen[i, j]] for j)``, for each i."""
+    xp = namespace(rows)
+    if hasattr(
+        xp, "embedding_bag"
+    ):  # not in the standard; it adds up the rows that count, without gathering them first
+        counts = weights != 0.0
+        sizes = xp.sum(counts, axis=1)
+        bags = chosen[counts], xp.cumsum(sizes, axis=0) - sizes
+        return xp.embedding_bag(rows, *bags, mode=0, per_sample_weights=weights[counts])[0]
+    length, width = rows.shape[1], chosen.shape[1]
+    row_bytes = 3 * width * length * (4 if is_single(rows.dtype) else 8)
+
+    def part(block: slice) -> Array:
+        taken = xp.take(rows, xp.reshape(chosen[block, :], (-1,)), axis=0)
+        return (weights[block, None, :] @ xp.reshape(taken, (-1, width, length)))[:, 0, :]
+
+    return concat(map_rows(part, weights, row_bytes))
