@@ -60,9 +60,15 @@ class Answers:
 
 def _probabilities(classifier, queries):
     try:
-        return np.asarray(classifier.predict_proba(queries))
+        chances = np.asarray(classifier.predict_proba(queries))
     except (AttributeError, NotImplementedError):  # no probabilities, or only on request
         return None
+    wanted = len(queries), len(classifier.classes_)
+    if chances.shape != wanted or not np.all((chances >= 0.0) & (chances <= 1.0 + 1e-6)):
+        name = type(classifier).__name__
+        got = f"shape {chances.shape}" if chances.shape != wanted else "others"
+        raise ValueError(f"{name}.predict_proba must return numbers from 0 to 1 of shape {wanted}, got {got}")
+    return chances
 
 
 def _chance_of(chances, classes, labels):

@@ -17,6 +17,7 @@ from ancr.experiments.cells import CellFile
 from ancr.experiments.comparison import Comparison
 from ancr.experiments.experiment import refuse_other_data
 from ancr.experiments.method_progress import method_progress
+from ancr.experiments.methods import KNOWN_PROTOCOLS
 from ancr.experiments.own_methods import is_import_path, load_method, method_name, own_method
 from ancr.experiments.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
 from ancr.experiments.sources import UserSource, learning_setting
@@ -118,6 +119,11 @@ def plan_comparison(source, methods, protocols, folder):
     folder : Path
         Where answers are kept.
     """
+    protocols = [protocols] if isinstance(protocols, str) else list(protocols)
+    unknown = [name for name in protocols if name not in KNOWN_PROTOCOLS]
+    if unknown or not protocols:
+        got = repr(unknown[0]) if protocols else "none"
+        raise ValueError(f"protocols must be names out of {', '.join(KNOWN_PROTOCOLS)}, got {got}")
     answers = AnswerFolder(folder / "answers")
     named = make_plans(source, protocols=protocols)
     if methods is None:

@@ -73,7 +73,8 @@ class Relaxed(Solver):
         assert problem.relaxation is not None
         least = min(problem.relaxation, problem.standard_form.problem.relaxation or 0.0)
         if problem.quadratic.largest_price > 1e15 * problem.relaxation or least < 1e-150:
-            return f"relaxation={problem.relaxation:g} is so small that the set does not matter: use the free set"
+            pays = f"λ / weight = {problem.quadratic.largest_price:g}"
+            return f"relaxation={problem.relaxation:g} is so small beside {pays} that the set is lost: use the free set"
         return HostWorkingSet().refuses(problem)
 
     def along_path(self, dictionary: BaseDictionary) -> Relaxed:
@@ -118,7 +119,7 @@ class Relaxed(Solver):
         else:
             codes = from_last_pricing(run, inner.sorted_codes) if self._exact.keeps_matrix else near_the_set(inner)
         converged = inner.converged & np.isfinite(row_sums(codes))  # c can exceed the range of single precision
-        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, None, inner)
+        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner)
         return solution.with_history() if history else solution
 
 

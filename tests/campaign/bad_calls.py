@@ -161,6 +161,7 @@ OTHERS = [
     BadCall("audit in groups of classes", lambda: audit_labels(ATOMS, LABELS, groups=LABELS), "groups: every class"),
     BadCall("compare a missing label", lambda: compare(ATOMS, [None, *LABELS[1:]]), "y: label of row 0 is missing"),
     BadCall("compare an unknown method", lambda: compare(ATOMS, LABELS, "XYZ", folds=2), "methods XYZ: no such method"),
+    BadCall("compare by no protocol", lambda: compare(ATOMS, LABELS, "CRC", folds=2, protocols=["z"]), "protocols"),
     BadCall("compare for nan seconds", lambda: compare(ATOMS, LABELS, "CRC", folds=2, time_limit=np.nan), "time_limit"),
     BadCall("project nan", lambda: project_simplex([[np.nan, 1.0]]), "points"),
     BadCall("project nothing", lambda: project_simplex(np.zeros((2, 0))), "points"),
