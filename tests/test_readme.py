@@ -23,6 +23,7 @@ MODULES = (
     "ancr.displays",
     "ancr.warmup",
     "ancr.thumbnails",
+    "ancr.spreadsheet",
     "ancr.model_file",
     "ancr.datasets.digits",
     "ancr.datasets.table",

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ancr.cli.models import harmless
 from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
+from ancr.spreadsheet import harmless
 
 _SIDE = 96
 

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,7 @@ from typing import Any
 import click
 
 from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+from ancr.spreadsheet import harmless
 
 
 @click.command()
@@ -143,11 +140,6 @@ def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) 
             because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]
             rows.append([name, str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
         yield rows
-
-
-def harmless(text: str) -> str:
-    """Text that no spreadsheet runs: with an apostrophe in front if it starts like a formula and is not a number."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 
 
 def _because_header(top: int = 5) -> list[str]:

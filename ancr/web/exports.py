@@ -2,14 +2,12 @@
 
 import csv
 import io
-import re
 
 import numpy as np
 
 from ancr.model_file import Model
+from ancr.spreadsheet import harmless
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Parameters that ANCR has; another set than the simplex has a classifier of its own.
 _METHODS = {"simplex": "ANCR", "nonnegative": "NCR", "affine": "ACR", "free": "CRC"}
 
@@ -34,11 +32,6 @@ def labels_csv(studio, raw=False):
             row = [name, label or "", given or "", status]
             writer.writerow(row if raw else [harmless(text) for text in row])
     return file.getvalue()
-
-
-def harmless(text):
-    """Text that no spreadsheet runs."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 
 
 def trained_model(studio):
