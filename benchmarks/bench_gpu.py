@@ -1,7 +1,8 @@
-"""ANCR on a GPU with data of the shape of the Cars features: ADMM and the certified exact solver against a lower bound.
+"""ANCR on a GPU with data of the shape of the Cars features: ADMM, exact, relaxed and RBF against a lower bound.
 
     python benchmarks/bench_gpu.py --make-reference cars.npz            # where numba is installed: the CPU's answers
     python benchmarks/bench_gpu.py --reference cars.npz --out results.json
+    python benchmarks/bench_gpu.py --cv                                 # ANCRClassifierCV() on 8,137 × 1,280 as well
     python benchmarks/bench_gpu.py --device cpu --scale small           # a trial run
 
 Needs torch; numba is needed only for the reference. The features are synthetic: 196 classes in a latent space of 64
@@ -27,12 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # works from a che
 import numpy as np
 import sklearn
 
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, ANCRClassifierCV
 
 SEED, ALPHA, RHO, ITERATIONS, COMPARED = 0, 1e-3, 1e-2, 5, 1000
 # atoms, features, queries, classes
-SHAPES = {"cars": (8144, 4096, 8041, 196), "small": (1000, 300, 400, 20)}
+SHAPES = {"cars": (8144, 4096, 8041, 196), "small": (1000, 300, 400, 20), "features": (8137, 1280, 1, 196)}
 ADMM = {"solver": "admm", "rho": RHO, "max_iter": ITERATIONS, "code": "c"}
+METHODS = {"exact": {}, "admm": ADMM, "relaxed": {"relaxation": 1.0}, "rbf": {"kernel": "rbf"}}
 
 
 def features(scale):
@@ -66,7 +68,7 @@ def make_reference(path, scale):
     """Labels and CSR codes of the first queries, and USPS labels, by the numba path."""
     train, labels, test, _ = features(scale)
     content = {"scale": scale}
-    for name, options in (("exact", {}), ("admm", ADMM)):
+    for name, options in METHODS.items():
         clf = ANCRClassifier(alpha=ALPHA, **options).fit(train, labels)
         content[f"{name}_labels"] = clf.predict(test[:COMPARED])
         if name == "exact":
@@ -211,19 +213,36 @@ def cars(bench, scale, reference):
     result["floor_s"] = floor(bench, unit, queries)
     total = sum(result["floor_s"].values())
     result["plain_loop_s"], _ = bench.best(lambda: plain_loop(unit, queries))
-    for name, options in (("admm", ADMM), ("exact", {})):
+    for name, options in METHODS.items():
         clf = ANCRClassifier(alpha=ALPHA, **options)
         seconds, found = bench.best(lambda clf=clf: clf.fit(train, labels).predict(test))
         fit_s, _ = bench.best(lambda clf=clf: clf.fit(train, labels))
         entry = {"fit_predict_s": seconds, "fit_s": fit_s, "over_floor": seconds / total}
         entry["over_plain_loop"] = seconds / result["plain_loop_s"]
         entry["accuracy"] = float((found == truth).double().mean())
+        if name != "admm":
+            some = test[:COMPARED]
+            parts = clf.map_solutions("bench", some, lambda rows, solution: int(solution.verify().sum()))
+            entry["certified"] = sum(parts)
+            entry["queries_verified"] = len(some)
         if reference is not None and str(reference["scale"]) == scale:
             codes = clf.codes(test[:COMPARED]) if name == "exact" else None
             entry["agreement"] = agreement({"labels": found, "codes": codes}, reference, name)
         result[name] = entry
     result["exact"]["profile"] = exact_profile(bench, train, labels, queries)
     return result
+
+
+def cv(bench):
+    """The search of `ANCRClassifierCV()` on features of the size of EfficientNet's for Cars."""
+    train, labels, _, _ = features("features")
+    rows, names = (torch.asarray(array, device=bench.device) for array in (train, labels))
+    start = time.perf_counter()
+    clf = ANCRClassifierCV().fit(rows, names)
+    bench.wait()
+    seconds = time.perf_counter() - start
+    chosen = {key: value for key, value in clf.best_params_.items() if isinstance(value, (str, int, float))}
+    return {"fit_s": seconds, "best_score": clf.best_score_, "chosen": chosen}
 
 
 def digits(bench, reference):
@@ -266,6 +285,7 @@ def main():
     parser.add_argument("--device", default=None, help="default: cuda if available, else cpu")
     parser.add_argument("--scale", choices=SHAPES, default="cars")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--cv", action="store_true", help="time the search of ANCRClassifierCV() as well")
     parser.add_argument("--working-memory", type=int, default=None, help="MiB; 16384 on a GPU, or scikit-learn's")
     parser.add_argument("--reference", type=Path, help="the CPU's answers, from --make-reference")
     parser.add_argument("--make-reference", type=Path, metavar="FILE", help="write the CPU's answers and stop")
@@ -288,6 +308,8 @@ def main():
     bench = Bench(device, arguments.repeats)
     results = {"machine": machine(device), arguments.scale: cars(bench, arguments.scale, reference)}
     results["usps"] = digits(bench, reference)
+    if arguments.cv:
+        results["cv"] = cv(bench)
     text = json.dumps(results, indent=2)
     print(text)
     if arguments.out:

@@ -5,6 +5,7 @@ in the file already are not run again.
 
     python benchmarks/learning_curves.py [--sets stanford40,cub200,cars] [--methods "ANCR,Softmax (power)"]
         [--sizes 1,2,4,8,16] [--draws 3] [--output learning_curves.jsonl] [--table results/learning_curves.md]
+        [--figure ../docs/images/learning-curves.svg]
 
 With one sample per class nothing can be held out and no method can choose, so each takes the middle of its grid.
 """
@@ -44,6 +45,8 @@ def main():
     print(table)
     if options.table:
         options.table.write_text(table, encoding="utf-8")
+    if options.figure:
+        _draw(done, options.figure)
 
 
 def _parser():
@@ -54,6 +57,7 @@ def _parser():
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("learning_curves.jsonl"))
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--figure", type=Path)
     return parser
 
 
@@ -112,6 +116,30 @@ def _table(done):
         shown = [f"{np.mean(cell):.1f} ± {np.std(cell):.1f}" if cell else "" for cell in cells]
         lines.append(f"| {dataset} | {name} | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _draw(done, path):
+    """One panel per set, one line per method with its standard deviation over the draws."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    sets = [name for name in FILES if any(key[0] == name for key in done)]
+    figure, axes = plt.subplots(1, len(sets), figsize=(3.4 * len(sets), 3.2), layout="constrained", squeeze=False)
+    for axis, dataset in zip(axes[0], sets, strict=True):
+        for style, name in zip(("o-", "s--"), sorted({key[3] for key in done}), strict=False):
+            sizes = sorted({key[1] for key in done if (key[0], key[3]) == (dataset, name)})
+            cells = [[done[key] for key in done if (key[0], key[1], key[3]) == (dataset, n, name)] for n in sizes]
+            mean, spread = (np.array([function(cell) for cell in cells]) for function in (np.mean, np.std))
+            axis.plot(sizes, mean, style, label=name)
+            axis.fill_between(sizes, mean - spread, mean + spread, alpha=0.2)
+        axis.set(title=dataset, xscale="log", xlabel="samples per class", xticks=sizes, xticklabels=map(str, sizes))
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("accuracy in %")
+    axes[0][0].legend(frameon=False)
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
