@@ -1,7 +1,10 @@
 """Settings chosen on the training set alone, by leave-one-out or in folds."""
 
 import warnings
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -17,6 +20,7 @@ from ancr import spaces
 from ancr.backends.arrays import needs_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.columns import warn_of_dominant_column
+from ancr.progress import progress_bar
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import candidates, choose, results_table
@@ -44,6 +48,12 @@ _LISTS = {
 _SHARED = ("degree", "coef0", "normalize", "n_landmarks", "random_state")
 # More samples than this are not needed to choose settings.
 MOST_SAMPLES = 6000
+
+
+_NOTHING_HELD_OUT = (
+    "every class in y has one sample, so that no sample can be held out and recognised: the settings rest on nothing. "
+    "Give at least two samples of a class, or use ANCRClassifier with settings of your own."
+)
 
 
 class RepresentationClassifierCV(BaseRepresentationClassifier):
@@ -118,6 +128,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         landmarks only: the folds, and the part of many samples on which settings are chosen, are always the same.
     class_weight : {"balanced"}, dict or None, default=None
         As for `RepresentationClassifier`.
+    verbose : bool, int or callable, default=False
+        Show the progress of the search on stderr, if that is a terminal. A callable is called as
+        ``verbose(done, total)`` after each step.
 
     Attributes
     ----------
@@ -179,6 +192,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         "tol": [Interval(Real, 0, None, closed="neither"), None],
         **{name: spaces.PARAMETER_CONSTRAINTS[name] for name in _SHARED},
         "class_weight": BaseRepresentationClassifier._parameter_constraints["class_weight"],
+        "verbose": ["verbose", callable],
     }
 
     def __init__(
@@ -208,6 +222,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         n_landmarks=None,
         random_state=None,
         class_weight=None,
+        verbose=False,
     ):
         self.kernels = kernels
         self.gammas = gammas
@@ -233,6 +248,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, *, groups=None):
         """Choose the settings, then build the dictionary from all samples.
@@ -266,7 +282,10 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         splits = partial(self._splits, X, y, groups, used)
         data = (some, y[used], groups is not None, own, splits)
 
-        check_two_classes(np.unique(y[used]))
+        classes, counts = np.unique(y[used], return_counts=True)
+        check_two_classes(classes)
+        if counts.max() == 1:
+            warnings.warn(_NOTHING_HELD_OUT, stacklevel=2)
         tried, running = self._searched(*data)
         best = running[choose(running, self.scoring, self.one_standard_error)]
         if best.decisions is None:  # forgotten when another setting was ahead
@@ -315,7 +334,19 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         few = held_out if self.cv is not None else held_out.stratified(SCREENED_SAMPLES, spaces[0])
         options = (self.solver, self.code, self.scoring, self.one_standard_error)
         search = Search(grid, screeners, held_out, few, *options)
-        return {"screened": search.screened, "full": search.full}[self.search]()
+        with self._progress(search.n_steps(self.search)) as report:
+            search = replace(search, report=report)
+            return {"screened": search.screened, "full": search.full}[self.search]()
+
+    @contextmanager
+    def _progress(self, total):
+        """A function to call after each of so many steps of a search."""
+        if callable(self.verbose):
+            steps = count(1)
+            yield lambda: self.verbose(next(steps), total)
+        else:
+            with progress_bar("Choosing settings", total, enabled=bool(self.verbose)) as advance:
+                yield advance
 
     def _candidates(self, space, dictionary):
         """The grid in a space, after checking that every setting can be solved."""
@@ -535,7 +566,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         Values of the relaxation γ; None is the hard constraint.
     rules, search, code, cv, scoring, one_standard_error, precision, reject_label, tol
         See `RepresentationClassifierCV`.
-    degree, coef0, normalize, n_landmarks, random_state, class_weight
+    degree, coef0, normalize, n_landmarks, random_state, class_weight, verbose
         See `RepresentationClassifierCV`.
 
     References
@@ -581,6 +612,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         n_landmarks=None,
         random_state=None,
         class_weight=None,
+        verbose=False,
     ):
         self.kernels = kernels
         self.gammas = gammas
@@ -603,6 +635,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.class_weight = class_weight
+        self.verbose = verbose
 
 
 def _one_of_each_class(space, X, y):

@@ -94,6 +94,8 @@ class Search:
         How codes are found, and which of a relaxed problem's codes is classified with.
     scoring, one_standard_error : object
         As for `choose`.
+    report : callable or None
+        Called without arguments after each of `n_steps` steps.
     """
 
     grid: dict[Space, list[Candidate]]
@@ -104,27 +106,43 @@ class Search:
     code: str | None
     scoring: str
     one_standard_error: bool
+    report: Callable[[], Any] | None = None
 
     def full(self) -> tuple[list[Outcome], list[Outcome]]:
         """All outcomes, and those among which to choose: all of them."""
         running: list[Outcome] = []
+        step = self._steps()
         for space, candidates in self.grid.items():
             self._add(running, space, candidates, "grid")
+            step()
         return running, running
 
     def screened(self) -> tuple[list[Outcome], list[Outcome]]:
         """All outcomes, and those among which to choose: the ones in the grid, in a space kept, on all samples."""
         if len(self.grid) == 1:
             return self.full()
-        screening, ranked = self._screen()
+        step = self._steps()
+        screening, ranked = self._screen(step)
         kept = ranked[:KEPT_SPACES]
         wanted = {candidate for space in kept for candidate in self.grid[space]}
         running = [one for one in screening if one.candidate in wanted] if self.few is self.held_out else []
         for space in kept:
             self._add(running, space, self._coarse(space, screening), "coarse")
+            step()
         best = running[self._best(running)].candidate
         self._add(running, best.space, [one for one in self.grid[best.space] if self._near(one, best)], "fine")
+        step()
         return [*(one for one in screening if one not in running), *running], running
+
+    def n_steps(self, how: str) -> int:
+        """Number of spaces that a search goes through, one for each stage in which it does."""
+        if how == "full" or len(self.grid) == 1:
+            return len(self.grid)
+        return len(self.screeners) + min(KEPT_SPACES, len(self.grid)) + 1
+
+    def _steps(self) -> Callable[[], Any]:
+        """A function to call after each step."""
+        return self.report or (lambda: None)
 
     def _best(self, outcomes: list[Outcome]) -> int:
         return choose(outcomes, self.scoring, self.one_standard_error)
@@ -145,7 +163,7 @@ class Search:
             one.stage = stage
         return outcomes
 
-    def _screen(self) -> tuple[list[Outcome], list[Space]]:
+    def _screen(self, step: Callable[[], None]) -> tuple[list[Outcome], list[Space]]:
         """What ridge regression scores in each space, and the spaces from the best to the worst."""
         outcomes, best = [], {}
         for space, candidates in self.screeners.items():
@@ -154,6 +172,7 @@ class Search:
             for one in found:
                 one.forget()
             outcomes += found
+            step()
         ranked = sorted(best, key=lambda space: (best[space].leaks, -best[space].mean))
         for one in outcomes:
             place = ranked.index(one.candidate.space)

@@ -97,14 +97,15 @@ def audit_of(snapshot, held_out):
     }
 
 
-def chosen_settings(snapshot):
-    """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them."""
+def chosen_settings(snapshot, report):
+    """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them; ``report(done, total)``."""
     from ancr import ANCRClassifierCV
     from ancr.features.columns import SPACES_OF_COLUMNS
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, _ = part.vectors()
-    search = ANCRClassifierCV(**(SPACES_OF_COLUMNS if part.standardize else {})).fit(vectors, part.labels)
+    options = SPACES_OF_COLUMNS if part.standardize else {}
+    search = ANCRClassifierCV(**options, verbose=report).fit(vectors, part.labels)
     found = {name: search.best_params_[name] for name in DEFAULTS if name in search.best_params_}
     if found.get("gamma") == "scale" or found.get("kernel") == "linear":
         found["gamma"] = float(search.space_.gamma_) if found.get("kernel") != "linear" else DEFAULTS["gamma"]

@@ -48,6 +48,7 @@ class Studio:
         self._replay()
         self.recogniser = Recogniser(source, self.state)
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
+        self.choosing = None  # how far the search for settings is
         self._mixed = np.random.default_rng(0).permutation(len(source.names)).tolist()
         self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.Lock(), 0
         self.is_closing = self._is_closed = False
@@ -231,13 +232,19 @@ class Studio:
         if not self.recogniser.is_ready():
             raise ActionError("Label samples of at least two classes first.")
         self.problems.pop(name, None)
+        self.choosing = None if name == "choose" else self.choosing
         source, held_out = self.source, self.held_out
         work = {
             "audit": lambda: ranking.audit_of(self._snapshot(), held_out),
-            "choose": lambda: ranking.chosen_settings(self._snapshot()),
+            "choose": lambda: ranking.chosen_settings(self._snapshot(), self._report_choice),
             "compare": lambda: ranking.compared(self._snapshot(), source.name, source.image_shape),
         }
         self.long.request(name, work[name])
+        self._tell()
+
+    def _report_choice(self, done, total):
+        """Tell the page how far the search for settings is."""
+        self.choosing = {"done": done, "total": total}
         self._tell()
 
     # --- what the page shows
@@ -265,6 +272,7 @@ class Studio:
             "busy": {name: self.long.is_busy(name) for name in ("audit", "choose", "compare")},
             "done": {name: result.get("version", 0) for name, result in self.results.items()},
             "chosen": self.results.get("choose"),
+            "choosing": self.choosing,
             "problems": dict(self.problems),
             **self.counts(),
         }

@@ -229,3 +229,19 @@ def test_choice_is_by_setting_first_then_by_rule(digits):
     assert results["mean_over_rules"][clf.best_index_] == results["mean_over_rules"][allowed].max()
     own = results["mean_over_rules"] == results["mean_over_rules"][clf.best_index_]
     assert results["mean_test_score"][clf.best_index_] == results["mean_test_score"][own].max()
+
+
+@pytest.mark.parametrize("search", ["screened", "full"])
+def test_progress_is_told_step_by_step(search):
+    told = []
+    X, y = load_iris(return_X_y=True)
+    options = {"alphas": (1e-2,), "relaxations": (None,), "search": search}
+    ANCRClassifierCV(verbose=lambda done, total: told.append((done, total)), **options).fit(X[::3], y[::3])
+    total = {"screened": 8 + 3 + 1, "full": 8}[search]
+    assert told == [(done, total) for done in range(1, total + 1)]
+
+
+def test_one_sample_per_class_is_warned_of():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match="every class in y has one sample"):
+        ANCRClassifierCV().fit(X[::50], y[::50])

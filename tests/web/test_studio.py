@@ -199,6 +199,7 @@ def test_settings_are_chosen(client):
     assert client.post("/api/start/choose", json={}).status_code == 200
     state = wait_for(client, lambda state: state["chosen"] is not None)
     assert state["chosen"]["accuracy"] > 0.85
+    assert state["choosing"]["done"] == state["choosing"]["total"] > 5
     act(client, do="settings", settings=state["chosen"]["settings"])
     wait_for(client, is_settled)
 

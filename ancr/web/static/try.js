@@ -181,5 +181,5 @@ function drawButtons() {
     el("button", { class: "main", "data-key": "use", text: "Use these settings", disabled: same, onclick: () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {}) }),
     el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { settings = { ...state.settings }; drawSettings(); run(); } }),
     el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }));
-  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? "Settings are tried on samples that are left out…" : "";
+  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${state.choosing ? `: ${state.choosing.done} of ${state.choosing.total} steps` : ""}…` : "";
 }
