@@ -27,6 +27,7 @@ from ancr import (
     project_simplex,
     solve,
 )
+from ancr.backends.arrays import to_numpy
 
 CLASSIFIERS = [
     CRCClassifier(rule="reg"),
@@ -65,13 +66,18 @@ CASES = _cases()
 METHODS = ("predict_proba", "residuals", "codes")
 
 
+def in_numpy(values):
+    """Arrays of any library, dense or CSR, as NumPy arrays."""
+    return values.toarray() if hasattr(values, "toarray") else np.asarray(to_numpy(values))
+
+
 @cache
 def numpy_answers(number, case, dtype):
     """The results of the NumPy path."""
     samples, queries = (rows.astype(dtype) for rows in CASES[case])
     clf = clone(CLASSIFIERS[number]).fit(samples, np.arange(len(samples)) % 3)
     answers = {method: getattr(clf, method)(queries) for method in METHODS}
-    return {name: values if isinstance(values, np.ndarray) else values.toarray() for name, values in answers.items()}
+    return {name: in_numpy(values) for name, values in answers.items()}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +105,30 @@ def test_answers_are_those_of_numpy(arrays, number, case, dtype):
     clear = margins[:, -1] - margins[:, -2] > (1e-6 if dtype == "float64" else 1e-2)
     if unique:
         np.testing.assert_array_equal(np.asarray(labels)[clear], expected["predict_proba"].argmax(axis=1)[clear])
+
+
+WEIGHTED = [
+    CRCClassifier(alpha=0.1, class_weight="balanced"),
+    ACRClassifier(alpha=0.1),
+    NSCClassifier(alpha=0.1),
+    ProCRCClassifier(alpha=0.1, constraint="affine"),
+    ANCRClassifier(alpha=0.1, class_weight={0: 2.0, 1: 0.5}),
+    NCRClassifier(alpha=0.1),
+    ANCRClassifier(alpha=0.1, solver="admm", rho=0.1, max_iter=5),
+]
+
+
+@pytest.mark.parametrize("clf", WEIGHTED, ids=lambda clf: str(clf).replace("\n", ""))
+def test_weights_are_those_of_numpy(arrays, clf):
+    samples, queries = CASES["n > d"]
+    truth, weights = np.arange(60) % 3, np.random.default_rng(2).uniform(0.2, 3.0, 60)
+    weights[[3, 9]] = 0.0
+    plain = clone(clf).fit(samples, truth, sample_weight=weights)
+    moved = clone(clf).fit(arrays(samples), arrays(truth), sample_weight=arrays(weights))
+    for method in METHODS:
+        found = in_numpy(getattr(moved, method)(arrays(queries)))
+        np.testing.assert_allclose(found, in_numpy(getattr(plain, method)(queries)), atol=1e-9, err_msg=method)
+    assert in_numpy(moved.codes(arrays(queries)))[:, [3, 9]].max() == 0.0
 
 
 def test_labels_follow_x_and_classes_follow_y(arrays):
