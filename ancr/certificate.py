@@ -48,7 +48,7 @@ class Certificate:
         form, xp = self._given.standard_form, self.problem.dictionary.xp
         queries, codes = in_double(queries), in_double(codes)
         if not self.problem.dictionary.is_convex:  # all bounds rest on convexity
-            return np.full(queries.shape[0], np.inf)
+            return xp.full_like(queries[:, 0], float("inf"))
         if self.problem.relaxation is None:  # codes in single precision sum to one up to their last digit
             codes = self.problem.constraint.mended(codes)
         look = Look(self, *self._at_length_one(form.queries(queries), codes))

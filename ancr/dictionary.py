@@ -26,6 +26,7 @@ from ancr.backends.arrays import (
     namespace,
     read_only,
     row_squares,
+    squares_in_double,
     to_numpy,
     unit_rows,
 )
@@ -100,6 +101,20 @@ class BaseDictionary(ABC):
         """Whether ‖y‖² of a query is known, and not only its inner products with the atoms."""
         return True
 
+    @property
+    def by_products(self):
+        """A dictionary of the same atoms whose queries can be taken and joined: itself, where they have coordinates."""
+        return self
+
+    def products(self, queries):
+        """Queries as the dictionary `by_products` takes them."""
+        return queries
+
+    @property
+    @abstractmethod
+    def on_host(self):
+        """The dictionary `by_products` with NumPy arrays."""
+
     def least_squared_norms(self, queries):
         """What ‖y‖² of each query cannot be below: itself, where it is known."""
         return self.squared_norms(queries)
@@ -126,7 +141,7 @@ class BaseDictionary(ABC):
 
     @abstractmethod
     def rescaled(self, factors):
-        """The same classes with each atom multiplied by a factor of its own; for NumPy arrays."""
+        """The same classes with each atom multiplied by a factor of its own."""
 
     @property
     @abstractmethod
@@ -522,15 +537,20 @@ class Dictionary(BaseDictionary):
     @cached_property
     def in_single(self):
         """The same dictionary in single precision; the dictionary itself if it already is."""
-        return self if self.is_single else self.with_atoms(self.atoms.astype(np.float32))
+        return self if self.is_single else self.with_atoms(self.xp.astype(self.atoms, self.xp.float32))
 
     def with_atoms(self, atoms):
         """The same classes with other coordinates, and the origin that these have."""
         return replace(self, atoms=atoms, origin=None, units=1.0)
 
+    @property
+    def on_host(self):
+        """The same dictionary with NumPy arrays."""
+        return self.with_atoms(np.ascontiguousarray(to_numpy(self.atoms)))
+
     def rescaled(self, factors):
         """The same classes with each atom multiplied by a factor of its own."""
-        return self.with_atoms((self.atoms * factors[:, None]).astype(self.dtype, copy=False))
+        return self.with_atoms(self.xp.astype(self.atoms * self.like(factors)[:, None], self.dtype, copy=False))
 
     @cached_property
     def largest_entry(self):
@@ -589,9 +609,7 @@ class Dictionary(BaseDictionary):
     @cached_property
     def squares(self):
         """‖x‖² of each atom, in double precision."""
-        if is_foreign(self.atoms):
-            return row_squares(in_double(self.atoms))
-        return np.einsum("ij,ij->i", self.atoms, self.atoms, dtype=np.float64)
+        return squares_in_double(self.atoms)
 
     @cached_property
     def mean(self):

@@ -25,15 +25,32 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh, lapack
 
-from ancr.backends.arrays import concat, map_rows, read_only, row_dots
+from ancr.backends.arrays import (
+    Array,
+    add_to_diagonal,
+    concat,
+    dense,
+    in_double,
+    is_foreign,
+    is_single,
+    map_rows,
+    namespace,
+    read_only,
+    row_dots,
+    submatrix,
+    take_rows,
+    to_numpy,
+    with_diagonal,
+)
 from ancr.backends.psd import psd_inverse
 from ancr.dictionary import BaseDictionary, about_mean
 from ancr.kernels import Kernel
 
 # Rows of the Gram matrix computed at once, half of them by symmetry.
 _GRAM_ROWS = 1024
-# By this share of the longest atom's square, eigenvalues of a Gram matrix may be negative from rounding alone.
-_ROUNDING = {4: 1e-5, 8: 1e-12}
+# By this share of the longest atom's square, eigenvalues of a Gram matrix may be negative from rounding alone, in
+# single precision and in double.
+_ROUNDING = {True: 1e-5, False: 1e-12}
 # A difference of k(x, y) and k(y, x) that is no rounding, relative to the largest.
 _UNEVEN = 1e-4
 # The block of queries that each thread is working on: (dictionary, queries, their cross products or None).
@@ -50,9 +67,25 @@ class GramDictionary(BaseDictionary):
         return False
 
     @property
-    def coordinates(self) -> np.ndarray:
+    def coordinates(self) -> Array:
         """None, in an array that says so by its shape."""
-        return np.empty((0, 0), self.dtype)
+        return self.atoms[:0, :0]
+
+    @property
+    def by_products(self) -> ProductsDictionary:
+        """The dictionary whose queries are the `products` of the queries of this one."""
+        return ProductsDictionary.of(self)
+
+    @property
+    def on_host(self) -> ProductsDictionary:
+        """The dictionary `by_products` with NumPy arrays, in double precision."""
+        return self.by_products.on_host
+
+    def products(self, queries: Array) -> Array:
+        """Rows [k, k(y, y)] of each query, in double precision: all that a solver has to know about it."""
+        double, rows = self.in_double, in_double(queries)
+        with double.keeping(rows):
+            return self.xp.concat([double.cross(rows), double.squared_norms(rows)[:, None]], axis=1)
 
     def rescaled(self, factors: np.ndarray) -> RescaledDictionary:
         """The same classes with each atom multiplied by a factor of its own."""
@@ -65,27 +98,39 @@ class GramDictionary(BaseDictionary):
 
     def eigenvalues(self, on_plane: bool) -> tuple[np.ndarray, float]:
         """Those of the Gram matrix, with its rounding."""
-        gram = self.gram.astype(float)
+        gram = to_numpy(in_double(self.gram))
         return eigvalsh(about_mean(about_mean(gram).T) if on_plane else gram), float(np.finfo(float).eps)
 
     @abstractmethod
-    def _values(self, queries: np.ndarray) -> np.ndarray:
+    def _values(self, queries: Array) -> Array:
         """xᵀy of each query with each atom, computed."""
 
     @cached_property
-    def squares(self) -> np.ndarray:
+    def squares(self) -> Array:
         """‖x‖² of each atom, in double precision."""
-        return np.maximum(np.diagonal(self.gram).astype(float), 0.0)
+        return self.xp.clip(in_double(self.xp.linalg.diagonal(self.gram)), 0.0, None)
 
     @property
     def squared_mean(self) -> float:
         """‖x̄‖², the mean of the Gram matrix."""
-        return float(self.gram.mean(dtype=float))
+        return float(self.xp.mean(row_means(self.gram)))
 
     @cached_property
-    def block_grams(self) -> list[np.ndarray]:
+    def block_grams(self) -> list[Array]:
         """X_iᵀX_i of each class."""
-        return [np.ascontiguousarray(self.gram[block, block]) for block in self.blocks]
+        blocks = [self.gram[block, block] for block in self.blocks]
+        return blocks if self.is_foreign else [np.ascontiguousarray(block) for block in blocks]
+
+    @cached_property
+    def _padded_grams(self) -> Array:
+        """X_iᵀX_i of each class, zero beyond its atoms: (n_classes, longest, longest)."""
+        xp, longest = self.xp, self._places.shape[0] // self.n_classes
+        places = xp.reshape(self._places, (self.n_classes, longest))
+        pairs = places[:, :, None] * self.n_atoms + places[:, None, :]
+        grams = xp.take(xp.reshape(self.gram, (-1,)), xp.reshape(pairs, (-1,)))
+        inside = self.like(np.arange(longest) < np.diff(self.bounds)[:, None])
+        both = inside[:, :, None] & inside[:, None, :]
+        return xp.where(both, xp.reshape(grams, tuple(both.shape)), xp.zeros_like(grams[:1]))
 
     @cached_property
     def flat_block_grams(self) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +141,7 @@ class GramDictionary(BaseDictionary):
     # --- inner products with queries and codes
 
     @contextmanager
-    def keeping(self, queries: np.ndarray) -> Iterator[None]:
+    def keeping(self, queries: Array) -> Iterator[None]:
         """A context in which the inner products with this array of queries are computed only once, in this thread."""
         before = vars(_BLOCK).get("blocks", ())
         _BLOCK.blocks = (*before, (self, queries, {}))
@@ -105,17 +150,17 @@ class GramDictionary(BaseDictionary):
         finally:
             _BLOCK.blocks = before
 
-    def cross(self, queries: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    def cross(self, queries: Array, scale: float = 1.0) -> Array:
         """scale·xᵀy of each query y with each atom x: (n_queries, n_atoms). Not to be written to."""
         values = self._known_values(queries)
         return values if scale == 1.0 else scale * values
 
-    def _known_values(self, queries: np.ndarray) -> np.ndarray:
+    def _known_values(self, queries: Array) -> Array:
         if self._knows(queries):
             return vars(self)["_known"][1]
         return self._kept("values", queries, self._values)
 
-    def _kept(self, name: str, queries: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    def _kept(self, name: str, queries: Array, compute: Callable[[Array], Array]) -> Array:
         """What has been computed for these queries in this thread's block, or is computed and kept now."""
         for dictionary, block, kept in vars(_BLOCK).get("blocks", ()):
             if dictionary is self and block is queries:
@@ -124,48 +169,51 @@ class GramDictionary(BaseDictionary):
                 return kept[name]
         return compute(queries)
 
-    def squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def squared_norms(self, queries: Array) -> Array:
         """k(y, y) of each query, in double precision."""
         if self._knows(queries) and (known := vars(self)["_known"][2]) is not None:
             return known
         return self._kept("squares", queries, self._squared_norms)
 
-    def least_squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def least_squared_norms(self, queries: Array) -> Array:
         """max k(y, x)²/k(x, x) over the atoms, which ‖φ(y)‖² cannot be below."""
-        squares = np.where(self.squares > 0.0, self.squares, np.inf)
-        return np.max(self.cross(queries).astype(float) ** 2 / squares, axis=1)
+        squares = self.xp.where(self.squares > 0.0, self.squares, float("inf"))
+        return self.xp.max(in_double(self.cross(queries)) ** 2 / squares, axis=1)
 
     @abstractmethod
-    def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def _squared_norms(self, queries: Array) -> Array:
         """The same, computed."""
 
-    def squared_distances_to_mean(self, queries: np.ndarray) -> np.ndarray:
+    def squared_distances_to_mean(self, queries: Array) -> Array:
         """‖y − x̄‖² = k(y, y) − 2·mean k + mean K of each query to the mean atom x̄, in double precision."""
-        apart = self.squared_norms(queries) - 2.0 * self.cross(queries).mean(axis=1, dtype=float)
-        return np.maximum(apart + self.squared_mean, 0.0)
+        apart = self.squared_norms(queries) - 2.0 * row_means(self.cross(queries))
+        return self.xp.clip(apart + self.squared_mean, 0.0, None)
 
-    def residual_cross(self, queries: Any, codes: Any, target: float = 1.0, gram: float = 1.0) -> np.ndarray:
+    def residual_cross(self, queries: Any, codes: Any, target: float = 1.0, gram: float = 1.0) -> Array:
         """xᵀ(target·y − gram·Xc) for each query y with code c and each atom x; without queries y is zero."""
         pull = (-gram) * (codes @ self.gram)
-        return pull if queries is None else np.add(pull, self.cross(queries, target), out=pull)
+        if queries is not None:
+            pull += self.cross(queries, target)
+        return pull
 
-    def class_cross(self, codes: Any) -> np.ndarray:
+    def class_cross(self, codes: Any) -> Array:
         """X_iᵀX_i c_i for each class i, side by side: (n_queries, n_atoms)."""
         pairs = zip(self.blocks, self.block_grams, strict=True)
-        return np.concatenate([codes[:, block] @ gram for block, gram in pairs], axis=1)
+        return self.xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
 
-    def misfits(self, queries: np.ndarray, codes: Any, scale: float = 1.0) -> np.ndarray:
+    def misfits(self, queries: Array, codes: Any, scale: float = 1.0) -> Array:
         """‖scale·y − Xc‖² for each query."""
         forms = row_dots(codes, codes @ self.gram) - 2.0 * scale * row_dots(codes, self.cross(queries))
-        return np.maximum(scale**2 * self.squared_norms(queries) + forms, 0.0).astype(codes.dtype, copy=False)
+        squares = self.xp.clip(scale**2 * self.squared_norms(queries) + forms, 0.0, None)
+        return self.xp.astype(squares, codes.dtype, copy=False)
 
-    def class_misfits(self, queries: np.ndarray, codes: Any, scale: float = 1.0) -> np.ndarray:
+    def class_misfits(self, queries: Array, codes: Any, scale: float = 1.0) -> Array:
         """‖scale·y − X_i c_i‖² for each query y and class i: (n_queries, n_classes)."""
         base = scale**2 * self.squared_norms(queries)
         if sparse.issparse(codes):
             return self._misfits_of_sparse(base, self.cross(queries), codes, scale)
         squares = self.class_forms(codes) - 2.0 * scale * self.class_dots(codes, self.cross(queries))
-        return np.maximum(squares + base[:, None], 0.0).astype(codes.dtype, copy=False)
+        return self.xp.astype(self.xp.clip(squares + base[:, None], 0.0, None), codes.dtype, copy=False)
 
     def _misfits_of_sparse(self, base: np.ndarray, cross: np.ndarray, codes: Any, scale: float) -> np.ndarray:
         from ancr.backends.kernels import sparse_class_misfits
@@ -176,21 +224,21 @@ class GramDictionary(BaseDictionary):
         sparse_class_misfits(*map(read_only, arrays), scale, squares)
         return squares
 
-    def class_shortfalls(self, codes: Any) -> np.ndarray:
+    def class_shortfalls(self, codes: Any) -> Array:
         """‖Xc − X_i c_i‖² for each class i: how far it falls short of what all classes represent together."""
-        codes = codes.toarray() if sparse.issparse(codes) else codes
+        codes = dense(codes)
         image = codes @ self.gram
         squares = self.class_forms(codes) - 2.0 * self.class_dots(codes, image)
-        return np.maximum(squares + row_dots(codes, image)[:, None], 0.0)
+        return self.xp.clip(squares + row_dots(codes, image)[:, None], 0.0, None)
 
     def lengths_with_and_without(
-        self, queries: np.ndarray, row: int, atoms: np.ndarray, weights: np.ndarray, place: int
+        self, queries: Array, row: int, atoms: np.ndarray, weights: np.ndarray, place: int
     ) -> tuple[float, float]:
         """‖y − Σ w_j x_j‖ of one query of a block over some atoms, and the same without the atom at ``place``."""
-        weights, cross = weights.astype(float), self.cross(queries)[row, atoms].astype(float)
-        image = self.gram[np.ix_(atoms, atoms)].astype(float) @ weights
-        square = float(self.squared_norms(queries[[row]])[0]) - weights @ (2.0 * cross - image)
-        pull, own = cross[place] - image[place], self.squares[atoms[place]]
+        weights, cross = weights.astype(float), to_numpy(self.cross(queries)[row, :]).astype(float)[atoms]
+        image = to_numpy(submatrix(self.gram, atoms)).astype(float) @ weights
+        square = float(self.squared_norms(queries)[row]) - weights @ (2.0 * cross - image)
+        pull, own = cross[place] - image[place], float(self.squares[int(atoms[place])])
         without = square + 2.0 * weights[place] * pull + weights[place] ** 2 * own
         return max(square, 0.0) ** 0.5, max(without, 0.0) ** 0.5
 
@@ -218,7 +266,7 @@ class KernelDictionary(GramDictionary):
         """The same dictionary in double precision; the dictionary itself if it already is."""
         if not self.is_single:
             return self
-        double = replace(self, atoms=self.atoms.astype(float))
+        double = replace(self, atoms=in_double(self.atoms))
         if not self.kernel.is_certain:
             vars(double)["is_convex"] = self.is_convex  # inner products have been judged as they were given
         return double
@@ -231,31 +279,30 @@ class KernelDictionary(GramDictionary):
         """
         if self.is_single:
             return self
-        single = replace(self, atoms=self.atoms.astype(np.float32))
+        single = replace(self, atoms=self.xp.astype(self.atoms, self.xp.float32))
         if "gram" in vars(self):
-            vars(single)["gram"] = self.gram.astype(np.float32)
+            vars(single)["gram"] = self.xp.astype(self.gram, self.xp.float32)
         return single
 
     @cached_property
     def _prepared(self) -> Any:
         return self.kernel.prepare(self.atoms, self.order)
 
-    def _values(self, queries: np.ndarray) -> np.ndarray:
+    def _values(self, queries: Array) -> Array:
         return self._prepared(queries)
 
-    def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def _squared_norms(self, queries: Array) -> Array:
         """k(y, y) or, where the kernel cannot know it, its mean over the atoms."""
         squares = self.kernel.squares(queries)
-        return np.where(np.isnan(squares), self.squares.mean(), squares)
+        return self.xp.where(self.xp.isnan(squares), self.xp.mean(self.squares), squares)
 
     @cached_property
-    def gram(self) -> np.ndarray:
+    def gram(self) -> Array:
         """K, computed on first use and cached."""
         growth = self._carried("gram")
-        gram = growth.extend_gram_by(self._in_parallel(self.atoms[growth.new])) if growth else self._gram()
-        squares = self.kernel.squares(self.atoms)
-        known = np.flatnonzero(~np.isnan(squares))
-        gram[known, known] = squares[known]
+        gram = growth.extend_gram_by(self._in_parallel(take_rows(self.atoms, growth.new))) if growth else self._gram()
+        squares, xp = self.kernel.squares(self.atoms), self.xp
+        gram = with_diagonal(gram, xp.where(xp.isnan(squares), in_double(xp.linalg.diagonal(gram)), squares))
         if not self.kernel.is_certain and "is_convex" not in vars(self) and not _semidefinite(gram):
             vars(self)["is_convex"] = False
             warnings.warn(
@@ -277,8 +324,10 @@ class KernelDictionary(GramDictionary):
         _ = self.gram
         return vars(self).get("is_convex", True)
 
-    def _gram(self) -> np.ndarray:
-        """The lower half in blocks of rows, and its mirror image."""
+    def _gram(self) -> Array:
+        """The lower half in blocks of rows, and its mirror image; on a device all at once."""
+        if self.is_foreign:
+            return self._made_even(self._values(self.atoms))
         gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
         for start in range(0, self.n_atoms, _GRAM_ROWS):
             stop = min(start + _GRAM_ROWS, self.n_atoms)
@@ -286,18 +335,23 @@ class KernelDictionary(GramDictionary):
             gram[start:stop, :stop] = first._values(self.atoms[start:stop])
             gram[:start, start:stop] = gram[start:stop, :start].T
             own = gram[start:stop, start:stop]
-            if not np.abs(own - own.T).max() <= _UNEVEN * np.abs(own).max():
-                raise ValueError(f"kernel={self.kernel.name!r} must be symmetric; k(x, y) and k(y, x) differ")
-            own[...] = 0.5 * (own + own.T)
+            own[...] = self._made_even(own)
         return gram
 
-    def _in_parallel(self, rows: np.ndarray) -> np.ndarray:
-        return concat(map_rows(lambda block: self._values(rows[block]), rows, 8 * self.n_atoms))
+    def _made_even(self, values: Array) -> Array:
+        """Kernel values of samples with themselves, exactly symmetric."""
+        xp, mirrored = self.xp, values.T
+        if not float(xp.max(xp.abs(values - mirrored))) <= _UNEVEN * float(xp.max(xp.abs(values))):
+            raise ValueError(f"kernel={self.kernel.name!r} must be symmetric; k(x, y) and k(y, x) differ")
+        return 0.5 * (values + mirrored)
+
+    def _in_parallel(self, rows: Array) -> Array:
+        return concat(map_rows(lambda block: self._values(rows[block, :]), rows, 8 * self.n_atoms))
 
 
 @dataclass(frozen=True)
 class DerivedDictionary(GramDictionary):
-    """A dictionary whose inner products follow from those of another one, by one more number or array.
+    """A dictionary whose inner products follow from those of another one.
 
     Attributes
     ----------
@@ -308,10 +362,10 @@ class DerivedDictionary(GramDictionary):
     given: GramDictionary
 
     @classmethod
-    def of(cls, given: GramDictionary, how: Any) -> Self:
+    def of(cls, given: GramDictionary, *how: Any) -> Self:
         """Derive a dictionary; ``how`` is what the class needs beside the given one."""
         kept = {"weights": given.weights, "n_given": given.n_given}
-        fields: tuple[Any, ...] = (given.atoms, given.order, given.classes, given.bounds, given, how)
+        fields: tuple[Any, ...] = (given.atoms, given.order, given.classes, given.bounds, given, *how)
         return cls(*fields, **kept)
 
     @property
@@ -360,41 +414,39 @@ class WhitenedDictionary(DerivedDictionary):
     shift: float
 
     @cached_property
-    def _inverse(self) -> np.ndarray:
+    def _inverse(self) -> Array:
         """M, in double precision: the entries of Mk cancel, and single precision would leave too little of them."""
         double = self.given.in_double
-        matrix = double.gram.copy()
-        matrix[np.diag_indices_from(matrix)] += self.shift
+        matrix = add_to_diagonal(self.xp.asarray(double.gram, copy=True), self.shift)
         if self.is_single:
             vars(double).pop("gram")  # twice the size, and not needed again
         return psd_inverse(matrix, self.shift)
 
     @cached_property
-    def gram(self) -> np.ndarray:
+    def gram(self) -> Array:
         """I − μM."""
-        gram = -self.shift * self._inverse
-        gram[np.diag_indices_from(gram)] += 1.0
-        vars(self)["leverage"] = np.diagonal(gram).copy()
-        return gram.astype(self.dtype, copy=False)
+        gram = add_to_diagonal(-self.shift * self._inverse, 1.0)
+        vars(self)["leverage"] = self.xp.asarray(self.xp.linalg.diagonal(gram), copy=True)
+        return self.xp.astype(gram, self.dtype, copy=False)
 
     @cached_property
-    def leverage(self) -> np.ndarray:
+    def leverage(self) -> Array:
         """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
         _ = self.gram
         return vars(self)["leverage"]
 
     @cached_property
-    def squares(self) -> np.ndarray:
+    def squares(self) -> Array:
         """‖x̂‖² of each atom, in double precision."""
-        return np.maximum(self.leverage, 0.0)
+        return self.xp.clip(self.leverage, 0.0, None)
 
-    def _values(self, queries: np.ndarray) -> np.ndarray:
-        double = self.given.in_double.cross(queries.astype(float, copy=False)) @ self._inverse
-        return double.astype(self.dtype, copy=False)
+    def _values(self, queries: Array) -> Array:
+        double = self.given.in_double.cross(in_double(queries)) @ self._inverse
+        return self.xp.astype(double, self.dtype, copy=False)
 
-    def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def _squared_norms(self, queries: Array) -> Array:
         inside = row_dots(self.given.cross(queries), self.cross(queries))
-        return np.maximum(self.given.squared_norms(queries) - inside, 0.0) / self.shift
+        return self.xp.clip(self.given.squared_norms(queries) - inside, 0.0, None) / self.shift
 
 
 @dataclass(frozen=True)
@@ -412,24 +464,67 @@ class RescaledDictionary(DerivedDictionary):
     factors: np.ndarray
 
     @cached_property
-    def gram(self) -> np.ndarray:
+    def gram(self) -> Array:
         """K times the factors of both atoms."""
-        factors = self.factors.astype(self.dtype)
-        return self.given.gram * factors * factors[:, None]
+        return self.given.gram * self._factors * self._factors[:, None]
 
-    def _values(self, queries: np.ndarray) -> np.ndarray:
-        return self.given.cross(queries) * self.factors.astype(self.dtype)
+    @property
+    def _factors(self) -> Array:
+        return self.xp.astype(self.like(self.factors), self.dtype)
 
-    def _squared_norms(self, queries: np.ndarray) -> np.ndarray:
+    def _values(self, queries: Array) -> Array:
+        return self.given.cross(queries) * self._factors
+
+    def _squared_norms(self, queries: Array) -> Array:
         return self.given.squared_norms(queries)
 
 
-def _semidefinite(gram: np.ndarray) -> bool:
+@dataclass(frozen=True)
+class ProductsDictionary(DerivedDictionary):
+    """The atoms of another dictionary, for queries that are rows of `GramDictionary.products`: [k, k(y, y)].
+
+    Rows can be taken, joined and moved like samples, and nothing of them is computed twice.
+    """
+
+    @cached_property
+    def gram(self) -> Array:
+        """That of the given dictionary."""
+        return self.given.gram
+
+    @cached_property
+    def squares(self) -> Array:
+        """Those of the given dictionary."""
+        return self.given.squares
+
+    def _values(self, queries: Array) -> Array:
+        return queries[:, : self.n_atoms]
+
+    def _squared_norms(self, queries: Array) -> Array:
+        return in_double(queries[:, self.n_atoms])
+
+    @property
+    def on_host(self) -> Self:
+        """The same with NumPy arrays, in double precision."""
+        double = self.in_double
+        host = replace(double, atoms=to_numpy(double.atoms))
+        vars(host).update({name: np.ascontiguousarray(to_numpy(getattr(double, name))) for name in ("gram", "squares")})
+        return host
+
+
+def row_means(rows: Array) -> Array:
+    """Mean of each row, in double precision."""
+    if is_foreign(rows):
+        return namespace(rows).mean(in_double(rows), axis=1)
+    return rows.mean(axis=1, dtype=float)
+
+
+def _semidefinite(gram: Array) -> bool:
     """Whether all eigenvalues of a Gram matrix are zero or above, up to rounding.
 
     Exactly then a Cholesky factorisation of the matrix plus that rounding succeeds.
     """
-    rounding = _ROUNDING[gram.itemsize] * len(gram) ** 0.5 * max(float(np.diagonal(gram).max()), 0.0)
+    single, gram = is_single(gram.dtype), to_numpy(gram)
+    rounding = _ROUNDING[single] * len(gram) ** 0.5 * max(float(np.diagonal(gram).max()), 0.0)
     matrix = gram.astype(float)
     matrix[np.diag_indices_from(matrix)] += rounding
     (potrf,) = lapack.get_lapack_funcs(("potrf",), (matrix,))

@@ -16,16 +16,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ancr.axis import AxisObject
+from ancr.backends.arrays import (
+    Array,
+    check_same_kind,
+    concat,
+    in_double,
+    is_foreign,
+    is_single,
+    namespace,
+    squared_distances,
+    squares_in_double,
+    take_columns,
+)
 
 # Bytes of kernel values worked on at once: what stays in a core's cache between the steps of one formula.
 _CACHED_BYTES = 2**20
 # Rows of a block whose k(y, y) is read from the diagonal of one small matrix.
 _DIAGONAL_ROWS = 64
-# Rounding of an exponent that is too much, by the bytes of a number.
-_CANCELLED = {4: 1e-5, 8: 1e-12}
+# Rounding of an exponent that is too much, in single precision and in double.
+_CANCELLED = {True: 1e-5, False: 1e-12}
 
 
 class Kernel(AxisObject, ABC):
@@ -57,16 +68,16 @@ class Kernel(AxisObject, ABC):
     knows_squares = True
 
     @abstractmethod
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:
         """The function that gives k of each of its rows with each atom; ``atoms[i]`` is the sample ``order[i]``."""
 
     @abstractmethod
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """k(y, y) of each row, in double precision; NaN where it cannot be known."""
 
-    def __call__(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def __call__(self, rows: Array, others: Array) -> Array:
         """k of each row with each of the others."""
-        return self.prepare(others, np.arange(len(others)))(rows)
+        return self.prepare(others, np.arange(others.shape[0]))(rows)
 
 
 class RBF(Kernel):
@@ -91,13 +102,13 @@ class RBF(Kernel):
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
 
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Exponentials:
+    def prepare(self, atoms: Array, order: np.ndarray) -> _Exponentials:
         """Distances do not change with the origin: it is put where the rounding of squares is least."""
         return _Exponentials(atoms, self.gamma)
 
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """1: every sample has unit length."""
-        return np.ones(len(rows))
+        return namespace(rows).ones_like(in_double(rows[:, 0]))
 
 
 class _Exponentials:
@@ -106,32 +117,39 @@ class _Exponentials:
     Far from the centre the three terms cancel. There the distances are computed from differences, which takes longer.
     """
 
-    def __init__(self, atoms: np.ndarray, gamma: float) -> None:
-        self._given = atoms
-        self._centre, self._gamma = atoms.mean(axis=0, dtype=float).astype(atoms.dtype), gamma
-        self._atoms = self._with_squares(atoms, 1.0)
-        self._farthest = -float(self._atoms[:, -2].min(initial=0.0))
-        self._atoms[:, -1] = 1.0
+    def __init__(self, atoms: Array, gamma: float) -> None:
+        xp = namespace(atoms)
+        self._given, self._gamma = atoms, gamma
+        self._centre = xp.astype(xp.mean(in_double(atoms), axis=0), atoms.dtype)
+        about, squares = self._about_centre(atoms)
+        self._farthest = float(xp.max(squares))
+        self._atoms = xp.concat([about, -xp.astype(squares, about.dtype), xp.ones_like(about[:, :1])], axis=1)
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        left = self._with_squares(rows, 2.0 * self._gamma)
-        farthest = max(self._farthest, -float(left[:, -2].min(initial=0.0)))
-        if not farthest * float(np.finfo(rows.dtype).eps) <= _CANCELLED[rows.itemsize]:
-            return np.exp(-self._gamma * cdist(rows, self._given, "sqeuclidean")).astype(rows.dtype, copy=False)
-        left[:, -1], left[:, -2] = left[:, -2], 1.0
-        values = left @ self._atoms.T
-        for part in _parts(values):
-            np.minimum(part, 0.0, out=part)
-            np.exp(part, out=part)
-        return values
+    def __call__(self, rows: Array) -> Array:
+        xp = namespace(rows)
+        about, squares = self._about_centre(rows)
+        rounding = max(self._farthest, float(xp.max(squares))) * float(xp.finfo(rows.dtype).eps)
+        if not rounding <= _CANCELLED[is_single(rows.dtype)]:
+            return xp.astype(xp.exp(-self._gamma * squared_distances(rows, self._given)), rows.dtype, copy=False)
+        about *= 2.0 * self._gamma
+        left = xp.concat([about, xp.ones_like(about[:, :1]), -xp.astype(squares, about.dtype)], axis=1)
+        return _exponentials_of(left @ self._atoms.T)
 
-    def _with_squares(self, rows: np.ndarray, scale: float) -> np.ndarray:
-        """[scale·x, −γ‖x‖², empty], x about the centre."""
-        wider = np.empty((len(rows), rows.shape[1] + 2), rows.dtype)
-        about = np.subtract(rows, self._centre, out=wider[:, :-2])
-        wider[:, -2] = -self._gamma * np.einsum("ij,ij->i", about, about, dtype=float)
-        about *= rows.dtype.type(scale)
-        return wider
+    def _about_centre(self, rows: Array) -> tuple[Array, Array]:
+        """x about the centre, and γ‖x‖² as a column."""
+        about = rows - self._centre
+        return about, self._gamma * squares_in_double(about)[:, None]
+
+
+def _exponentials_of(values: Array) -> Array:
+    """exp of each entry, none above one; NumPy arrays in place."""
+    if is_foreign(values):
+        xp = namespace(values)
+        return xp.exp(xp.clip(values, None, 0.0))
+    for part in _parts(values):
+        np.minimum(part, 0.0, out=part)
+        np.exp(part, out=part)
+    return values
 
 
 class Polynomial(Kernel):
@@ -157,19 +175,19 @@ class Polynomial(Kernel):
         """Products and sums with positive weights of inner products are inner products."""
         return self.coef0 >= 0.0
 
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Powers:
+    def prepare(self, atoms: Array, order: np.ndarray) -> _Powers:
         """The atoms as they are."""
         return _Powers(atoms, self)
 
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """(γ‖y‖² + coef0)^degree."""
-        return self.of(np.einsum("ij,ij->i", rows, rows, dtype=float))
+        return self.of(squares_in_double(rows))
 
-    def of(self, products: np.ndarray) -> np.ndarray:
+    def of(self, products: Array) -> Array:
         """The kernel as a function of inner products, in place, by repeated multiplication."""
         products *= self.gamma
         products += self.coef0
-        base = products.copy()
+        base = products + 0.0
         if self.degree == 0:
             products[...] = 1.0
         for _ in range(self.degree - 1):
@@ -178,15 +196,15 @@ class Polynomial(Kernel):
 
 
 class _Powers:
-    def __init__(self, atoms: np.ndarray, kernel: Polynomial) -> None:
+    def __init__(self, atoms: Array, kernel: Polynomial) -> None:
         self._atoms, self._kernel = atoms, kernel
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        values = rows @ self._atoms.T
+    def __call__(self, rows: Array) -> Array:
+        values, xp = rows @ self._atoms.T, namespace(rows)
         with np.errstate(over="ignore"):
             for part in _parts(values):
                 self._kernel.of(part)
-                if not np.isfinite(part.max(initial=0.0) - part.min(initial=0.0)):
+                if not float(xp.max(part)) - float(xp.min(part)) < np.inf:
                     raise ValueError(
                         f"kernel='poly' is beyond the range of {rows.dtype}; rescale the samples, or lower gamma, "
                         "coef0 or degree"
@@ -203,13 +221,13 @@ class Linear(Kernel):
     name = "linear"
     is_certain = True
 
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Powers:
+    def prepare(self, atoms: Array, order: np.ndarray) -> _Powers:
         """The atoms as they are."""
         return _Powers(atoms, Polynomial(1.0, 1, 0.0))
 
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """‖y‖²."""
-        return np.einsum("ij,ij->i", rows, rows, dtype=float)
+        return squares_in_double(rows)
 
 
 class Function(Kernel):
@@ -223,33 +241,37 @@ class Function(Kernel):
 
     name = "callable"
 
-    def __init__(self, function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+    def __init__(self, function: Callable[[Array, Array], Array]) -> None:
         self.function = function
 
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Called:
+    def prepare(self, atoms: Array, order: np.ndarray) -> _Called:
         """The atoms as they are."""
         return _Called(self.function, atoms)
 
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """k(y, y), from the diagonals of small matrices."""
-        starts = range(0, len(rows), _DIAGONAL_ROWS)
-        blocks = [rows[start : start + _DIAGONAL_ROWS] for start in starts]
-        return np.concatenate([np.diagonal(_Called(self.function, block)(block)).astype(float) for block in blocks])
+        starts, xp = range(0, rows.shape[0], _DIAGONAL_ROWS), namespace(rows)
+        blocks = [rows[start : min(start + _DIAGONAL_ROWS, rows.shape[0]), :] for start in starts]
+        diagonals = [xp.linalg.diagonal(_Called(self.function, block)(block)) for block in blocks]
+        return concat([xp.astype(diagonal, xp.float64) for diagonal in diagonals])
 
 
 class _Called:
-    def __init__(self, function: Callable[[np.ndarray, np.ndarray], np.ndarray], atoms: np.ndarray) -> None:
+    def __init__(self, function: Callable[[Array, Array], Array], atoms: Array) -> None:
         self._function, self._atoms = function, atoms
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        values = np.asarray(self._function(rows, self._atoms))
-        wanted = (len(rows), len(self._atoms))
-        if values.shape != wanted or values.dtype.kind not in "biuf":
-            found = f"{values.dtype} of shape {values.shape}"
+    def __call__(self, rows: Array) -> Array:
+        returned, xp = self._function(rows, self._atoms), namespace(rows)
+        values, wanted = returned if is_foreign(rows) else np.asarray(returned), (rows.shape[0], self._atoms.shape[0])
+        check_same_kind(values, rows, "values returned by kernel", "samples")
+        real = xp.isdtype(values.dtype, ("bool", "integral", "real floating"))
+        if tuple(values.shape) != wanted or not real:
+            found = f"{values.dtype} of shape {tuple(values.shape)}"
             raise ValueError(f"kernel must return one number per pair of samples, {wanted} here, got {found}")
-        if not np.isfinite(values).all():
+        values = xp.astype(values, rows.dtype, copy=False)
+        if not bool(xp.all(xp.isfinite(values))):
             raise ValueError("kernel returned NaN or infinity")
-        return np.ascontiguousarray(values, rows.dtype)
+        return values if is_foreign(rows) else np.ascontiguousarray(values)
 
 
 class Precomputed(Kernel):
@@ -258,24 +280,26 @@ class Precomputed(Kernel):
     name = "precomputed"
     knows_squares = False
 
-    def prepare(self, atoms: np.ndarray, order: np.ndarray) -> _Columns:
+    def prepare(self, atoms: Array, order: np.ndarray) -> _Columns:
         """Only the order matters."""
         return _Columns(order)
 
-    def squares(self, rows: np.ndarray) -> np.ndarray:
+    def squares(self, rows: Array) -> Array:
         """Unknown: a row of inner products with others does not tell its own length."""
-        return np.full(len(rows), np.nan)
+        return namespace(rows).full_like(in_double(rows[:, 0]), float("nan"))
 
 
 class _Columns:
     def __init__(self, order: np.ndarray) -> None:
         self._order = order
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(rows[:, self._order])
+    def __call__(self, rows: Array) -> Array:
+        return take_columns(rows, self._order)
 
 
-def _parts(values: np.ndarray) -> Any:
-    """Rows of an array, in views that fit the cache."""
+def _parts(values: Array) -> Any:
+    """Rows of a NumPy array in views that fit the cache; other arrays as a whole."""
+    if is_foreign(values):
+        return (values,)
     rows = max(1, _CACHED_BYTES // max(1, values.strides[0]))
     return (values[start : start + rows] for start in range(0, len(values), rows))

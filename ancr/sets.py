@@ -174,7 +174,7 @@ class Set(AxisObject, ABC):
         uneven = _length(look.pull - price * (look.codes - members)) + _length(look.slack)
         level = row_dots(members, look.pull) - row_dots(abs(members), look.slack)
         # The point z is rounded, too: by little beside g, but not beside λ.
-        rounded = 4.0 * np.finfo(float).eps * price * (_length(look.codes) + _length(members))
+        rounded = 4.0 * float(np.finfo(float).eps) * price * (_length(look.codes) + _length(members))
         return _least(look, uneven**2 / price + 2.0 * (self.support(look.raised_pull) - level), uneven + rounded)
 
 

@@ -25,7 +25,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ancr.axis import AxisObject
-from ancr.backends.arrays import Array, concat, is_foreign, map_rows, namespace, needs_numpy, unit_rows
+from ancr.backends.arrays import (
+    Array,
+    concat,
+    in_double,
+    is_foreign,
+    is_single,
+    map_rows,
+    namespace,
+    squares_in_double,
+    take_columns,
+    take_rows,
+    to_numpy,
+    unit_rows,
+)
 from ancr.dictionary import BaseDictionary, Dictionary
 from ancr.kernel_dictionary import KernelDictionary
 from ancr.kernels import RBF, Function, Kernel, Polynomial, Precomputed
@@ -34,8 +47,9 @@ from ancr.kernels import RBF, Function, Kernel, Polynomial, Precomputed
 GRAM_BUDGET = 2**31
 # Samples among which landmarks are sought, per landmark, and on which the error of the approximation is measured.
 _POOL, _MEASURED = 3, 2000
-# Below this share of the largest, an eigenvalue of the landmarks' Gram matrix is only rounding.
-_LEAST_SHARE = {4: 1e-6, 8: 1e-12}
+# Below this share of the largest, an eigenvalue of the landmarks' Gram matrix is only rounding, in single precision and
+# in double.
+_LEAST_SHARE = {True: 1e-6, False: 1e-12}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 # Valid parameters; the classifiers and `ancr.solve` check theirs against the same table.
@@ -140,7 +154,8 @@ class Space(AxisObject):
 
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
-        return samples[np.ix_(rows, columns)] if self.is_pairwise else samples[rows]
+        some = take_rows(samples, rows)
+        return take_columns(some, columns) if self.is_pairwise else some
 
     def within_budget(self, n_samples: int, itemsize: int) -> Space:
         """The space itself, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
@@ -158,7 +173,6 @@ class Space(AxisObject):
             if self.n_landmarks is not None:
                 raise ValueError("n_landmarks goes with a kernel: kernel='linear' has coordinates already")
             return prepared
-        needs_numpy(samples, f"kernel={self.kernel!r}")
         if self.is_pairwise:
             self._check_pairwise(samples, name)
         rows = prepared._flattened(samples)
@@ -166,22 +180,24 @@ class Space(AxisObject):
         prepared._kernel = prepared._make_kernel()
         if self.n_landmarks is not None:
             prepared._choose_landmarks(rows)
-        elif rows.shape[0] ** 2 * rows.itemsize > GRAM_BUDGET:
+        elif (size := rows.shape[0] ** 2 * (4 if is_single(rows.dtype) else 8)) > GRAM_BUDGET:
             raise ValueError(
                 f"kernel={self.kernel!r} keeps the inner products of all pairs of samples, "
-                f"{rows.shape[0] ** 2 * rows.itemsize / 2**30:.1f} GiB for {rows.shape[0]} of them: set n_landmarks, "
+                f"{size / 2**30:.1f} GiB for {rows.shape[0]} of them: set n_landmarks, "
                 "to 2000 for instance"
             )
         return prepared
 
-    def _check_pairwise(self, samples: np.ndarray, name: str) -> None:
+    def _check_pairwise(self, samples: Array, name: str) -> None:
         if samples.shape[0] != samples.shape[1]:
             raise ValueError(
                 f"{name} must be the square matrix of inner products for kernel='precomputed', got {samples.shape}"
             )
         if self.power != 1.0 or self.n_landmarks is not None:
             raise ValueError("power and n_landmarks need samples, and kernel='precomputed' has inner products alone")
-        if not np.allclose(samples, samples.T, rtol=1e-5, atol=1e-6 * np.abs(samples).max()):
+        xp, sizes = namespace(samples), namespace(samples).abs(samples)
+        uneven = xp.abs(samples - samples.T) > 1e-5 * sizes + 1e-6 * xp.max(sizes)
+        if bool(xp.any(uneven)):
             raise ValueError(f"{name} must be a symmetric matrix of inner products for kernel='precomputed'")
 
     def _make_kernel(self) -> Kernel:
@@ -229,32 +245,33 @@ class Space(AxisObject):
         return KernelDictionary.of(atoms, self._kernel) if without_coordinates else atoms
 
     def extend(
-        self, dictionary: BaseDictionary, samples: np.ndarray, labels: Any, classes: Any = None, weights: Any = None
+        self, dictionary: BaseDictionary, samples: Array, labels: Any, classes: Any = None, weights: Any = None
     ) -> BaseDictionary:
         """A dictionary with more samples; γ and landmarks stay what they are."""
-        rows = self._all_rows(samples.astype(dictionary.dtype, copy=False))
+        rows = self._all_rows(namespace(samples).astype(samples, dictionary.dtype, copy=False))
         return dictionary.extend(rows, labels, normalize=False, classes=classes, weights=weights)
 
     def _all_rows(self, samples: Array) -> Array:
         """As `rows`, in blocks."""
-        if is_foreign(samples) or self._coordinates is None:
+        if self._coordinates is None:
             return self.rows(samples)
-        return concat(map_rows(lambda block: self.rows(samples[block]), samples, 16 * len(self.landmarks_)))
+        return concat(map_rows(lambda block: self.rows(samples[block, :]), samples, 16 * self.landmarks_.shape[0]))
 
     # --- landmarks
 
-    def _choose_landmarks(self, rows: np.ndarray) -> None:
+    def _choose_landmarks(self, rows: Array) -> None:
         """k-means++ among a part of the samples, and the coordinates that they give."""
         assert self.n_landmarks is not None
-        random = check_random_state(self.random_state)
-        count = min(self.n_landmarks, len(rows))
-        pool = rows[random.permutation(len(rows))[: _POOL * count]]
-        self.landmarks_ = pool[_far_apart(_dictionary_of(pool, self._kernel).gram, count, random)]
+        random, n_rows, xp = check_random_state(self.random_state), rows.shape[0], namespace(rows)
+        count = min(self.n_landmarks, n_rows)
+        pool = take_rows(rows, random.permutation(n_rows)[: _POOL * count])
+        far = _far_apart(to_numpy(_dictionary_of(pool, self._kernel).gram), count, random)
+        self.landmarks_ = take_rows(pool, far)
         self._coordinates = _Coordinates(self._kernel, self.landmarks_)
-        measured = rows[random.permutation(len(rows))[:_MEASURED]]
-        squares, reached = self._kernel.squares(measured), self._coordinates(measured)
-        lost = squares - np.einsum("ij,ij->i", reached, reached, dtype=float)
-        self.error_ = float(np.maximum(lost, 0.0).sum() / (squares.sum() or 1.0))
+        measured = take_rows(rows, random.permutation(n_rows)[:_MEASURED])
+        squares = self._kernel.squares(measured)
+        lost = squares - squares_in_double(self._coordinates(measured))
+        self.error_ = float(xp.sum(xp.clip(lost, 0.0, None))) / (float(xp.sum(squares)) or 1.0)
 
 
 class _Coordinates:
@@ -263,16 +280,18 @@ class _Coordinates:
     Inner products of these coordinates are those of the kernel between projections on the span of the landmarks.
     """
 
-    def __init__(self, kernel: Kernel, landmarks: np.ndarray) -> None:
-        dictionary = _dictionary_of(landmarks, kernel)
+    def __init__(self, kernel: Kernel, landmarks: Array) -> None:
+        dictionary, xp = _dictionary_of(landmarks, kernel), namespace(landmarks)
         self._values = kernel.prepare(dictionary.atoms, dictionary.order)
-        sizes, vectors = np.linalg.eigh(dictionary.gram.astype(float))
-        kept = sizes > _LEAST_SHARE[landmarks.itemsize] * max(float(sizes[-1]), 0.0)
-        if not kept.any():
+        sizes, vectors = xp.linalg.eigh(in_double(dictionary.gram))
+        least = _LEAST_SHARE[is_single(landmarks.dtype)] * max(float(sizes[-1]), 0.0)
+        kept = np.flatnonzero(to_numpy(sizes) > least)
+        if not len(kept):
             raise ValueError("all landmarks have length zero under this kernel")
-        self._map = np.ascontiguousarray(vectors[:, kept] / np.sqrt(sizes[kept]), landmarks.dtype)
+        mapped = take_columns(vectors, kept) / xp.sqrt(take_rows(sizes, kept))
+        self._map = xp.astype(mapped, landmarks.dtype)
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
+    def __call__(self, rows: Array) -> Array:
         return self._values(rows) @ self._map
 
 
@@ -297,7 +316,7 @@ def grid_of_spaces(
     return spaces
 
 
-def _dictionary_of(rows: np.ndarray, kernel: Kernel) -> KernelDictionary:
+def _dictionary_of(rows: Array, kernel: Kernel) -> KernelDictionary:
     return KernelDictionary.of(Dictionary.build(rows, normalize=False), kernel)
 
 
@@ -337,9 +356,9 @@ def signed_power(samples: Array, power: float) -> Array:
     return powers
 
 
-def _gamma(gamma: str | float, rows: np.ndarray) -> float:
+def _gamma(gamma: str | float, rows: Array) -> float:
     """γ; "scale" is 1 / (n_features · variance), 1 for samples that are all alike."""
     if not isinstance(gamma, str):
         return float(gamma)
-    variance = float(rows.var(dtype=float))
+    variance = float(namespace(rows).var(in_double(rows))) if is_foreign(rows) else float(rows.var(dtype=float))
     return 1.0 / (rows.shape[1] * variance) if variance > 0.0 else 1.0

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from ancr import solve
 from ancr.backends.arrays import to_numpy
-from tests.test_array_api import CASES, CLASSIFIERS, METHODS, numpy_answers
+from tests.test_array_api import CASES, EVERY, METHODS, name_of, numpy_answers
 
 
 @pytest.fixture(params=["torch", "cupy"])
@@ -26,10 +26,10 @@ def on_device(request):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", ["n < d", "non-negative"])
-@pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=lambda i: str(CLASSIFIERS[i]).replace("\n", ""))
+@pytest.mark.parametrize("number", range(len(EVERY)), ids=name_of)
 def test_answers_are_those_of_numpy(on_device, number, case, dtype):
     samples, queries = (on_device(rows.astype(dtype)) for rows in CASES[case])
-    clf = clone(CLASSIFIERS[number]).fit(samples, on_device(np.arange(samples.shape[0]) % 3))
+    clf = clone(EVERY[number]).fit(samples, on_device(np.arange(samples.shape[0]) % 3))
     expected = numpy_answers(number, case, dtype)
     close = {"atol": 1e-8, "rtol": 1e-6} if dtype == "float64" else {"atol": 5e-3, "rtol": 5e-3}
     for method in METHODS:

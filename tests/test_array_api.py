@@ -47,6 +47,28 @@ CLASSIFIERS = [
 ]
 
 
+def squared_product(left, right):
+    """(1 + xᵀy)², a kernel as a function of arrays of any library."""
+    return (1.0 + left @ right.T) ** 2
+
+
+# These run on fewer cases: what differs between cases is in the solvers, and the same there.
+IN_SPACES = [
+    CRCClassifier(kernel="rbf", rule="reg"),
+    ACRClassifier(kernel="poly", coef0=1.0),
+    NSCClassifier(kernel="rbf"),
+    ProCRCClassifier(kernel="rbf", constraint="simplex", beta=0.1),
+    ANCRClassifier(kernel="rbf"),
+    ANCRClassifier(kernel="rbf", solver="admm", rho=0.1, max_iter=5),
+    NCRClassifier(kernel=squared_product, power=0.5),
+    ANCRClassifier(kernel="rbf", gamma=2.0, n_landmarks=15, random_state=0),
+    ANCRClassifier(relaxation=0.5),
+    ANCRClassifier(relaxation=0.5, kernel="rbf", code="z"),
+    NCRClassifier(relaxation=0.5, kernel="rbf"),
+]
+EVERY = CLASSIFIERS + IN_SPACES
+
+
 def _cases():
     rng = np.random.default_rng(0)
     wide, tall = rng.standard_normal((18, 30)), rng.standard_normal((60, 8))
@@ -75,19 +97,35 @@ def in_numpy(values):
 def numpy_answers(number, case, dtype):
     """The results of the NumPy path."""
     samples, queries = (rows.astype(dtype) for rows in CASES[case])
-    clf = clone(CLASSIFIERS[number]).fit(samples, np.arange(len(samples)) % 3)
+    clf = clone(EVERY[number]).fit(samples, np.arange(len(samples)) % 3)
     answers = {method: getattr(clf, method)(queries) for method in METHODS}
     return {name: in_numpy(values) for name, values in answers.items()}
+
+
+def name_of(number):
+    """What tells a classifier from the others."""
+    return str(EVERY[number]).replace("\n", "").replace(" ", "")
 
 
 @pytest.mark.parametrize(
     ("case", "dtype"), [*((case, "float64") for case in CASES), ("n < d", "float32"), ("non-negative", "float32")]
 )
-@pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=lambda i: str(CLASSIFIERS[i]).replace("\n", ""))
+@pytest.mark.parametrize("number", range(len(CLASSIFIERS)), ids=name_of)
 def test_answers_are_those_of_numpy(arrays, number, case, dtype):
+    check_answers(arrays, number, case, dtype)
+
+
+@pytest.mark.parametrize(("case", "dtype"), [("n > d", "float64"), ("n < d", "float32")])
+@pytest.mark.parametrize("number", range(len(CLASSIFIERS), len(EVERY)), ids=name_of)
+def test_answers_in_other_spaces_are_those_of_numpy(arrays, number, case, dtype):
+    check_answers(arrays, number, case, dtype)
+
+
+def check_answers(arrays, number, case, dtype):
+    """Answers on arrays of a library are those of the NumPy path, in the library and precision of X."""
     samples, queries = (arrays(rows.astype(dtype)) for rows in CASES[case])
     truth = np.arange(samples.shape[0]) % 3
-    clf = clone(CLASSIFIERS[number]).fit(samples, arrays(truth))
+    clf = clone(EVERY[number]).fit(samples, arrays(truth))
     expected = numpy_answers(number, case, dtype)
     # Non-negative least squares has many solutions if the atoms' cone is the whole space or atoms are duplicated.
     unique = str(clf) != "NRCClassifier()" or case in ("n < d", "non-negative")
@@ -98,13 +136,13 @@ def test_answers_are_those_of_numpy(arrays, number, case, dtype):
         assert type(found) is type(samples)
         assert found.dtype == samples.dtype
         if unique:
-            np.testing.assert_allclose(np.asarray(found), expected[method], **close, err_msg=method)
+            np.testing.assert_allclose(in_numpy(found), expected[method], **close, err_msg=method)
     labels = clf.predict(queries)
     assert type(labels) is type(samples)
     margins = np.sort(expected["predict_proba"], axis=1)
     clear = margins[:, -1] - margins[:, -2] > (1e-6 if dtype == "float64" else 1e-2)
     if unique:
-        np.testing.assert_array_equal(np.asarray(labels)[clear], expected["predict_proba"].argmax(axis=1)[clear])
+        np.testing.assert_array_equal(in_numpy(labels)[clear], expected["predict_proba"].argmax(axis=1)[clear])
 
 
 WEIGHTED = [
@@ -176,14 +214,43 @@ def test_small_blocks_give_the_same(arrays):
             np.testing.assert_allclose(np.asarray(clf.residuals(queries)), np.asarray(whole), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "space", [{}, {"kernel": "rbf"}, {"kernel": "poly", "coef0": 1.0}, {"relaxation": 0.1}], ids=str
+)
 @pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
-def test_solutions_certify_themselves(arrays, constraint):
+def test_solutions_certify_themselves(arrays, constraint, space):
+    if "relaxation" in space and constraint in ("free", "affine"):
+        pytest.skip("relaxation applies to sets with inequalities")
     atoms, queries = map(arrays, CASES["n > d"])
-    solution = solve(atoms, queries, constraint=constraint, history=True)
+    solution = solve(atoms, queries, constraint=constraint, history=True, **space)
     assert np.asarray(solution.verify()).all()
     assert tuple(solution.history.shape) == (1, 40)
     for entry in (solution.objective, solution.gap, solution.n_iter, solution.converged, solution.violation):
         assert type(entry) is type(atoms)
+
+
+def test_precomputed_inner_products(arrays):
+    atoms, queries = CASES["n > d"]
+    gram, cross = atoms @ atoms.T, queries @ atoms.T
+    for settings in ({}, {"constraint": "free"}, {"relaxation": 0.1}):
+        plain, moved = (solve(put(gram), put(cross), kernel="precomputed", **settings) for put in (np.asarray, arrays))
+        np.testing.assert_allclose(in_numpy(moved.codes), in_numpy(plain.codes), atol=1e-8)
+        assert in_numpy(moved.verify()).all()
+    with pytest.raises(ValueError, match="symmetric"):
+        solve(arrays(gram + np.triu(gram)), arrays(cross), kernel="precomputed")
+
+
+def test_far_from_the_origin_an_rbf_kernel_keeps_its_digits(arrays):
+    atoms, queries = (rows + 1e6 for rows in CASES["n > d"])
+    plain, moved = (solve(put(atoms), put(queries), kernel="rbf", gamma=0.1) for put in (np.asarray, arrays))
+    np.testing.assert_allclose(in_numpy(moved.codes), in_numpy(plain.codes), atol=1e-6)
+
+
+def test_a_kernel_that_is_none_is_told(arrays):
+    atoms, queries = map(arrays, CASES["n > d"])
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        solution = solve(atoms, queries, kernel="poly", degree=1, coef0=-5.0, constraint="free", alpha=10.0)
+    assert not in_numpy(solution.verify()).any()
 
 
 def test_admm_history(arrays):

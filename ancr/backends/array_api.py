@@ -51,3 +51,10 @@ def project_simplex(points, radius=1.0):
     top = xp.astype(points >= xp.max(points, axis=1, keepdims=True), points.dtype)
     projected = xp.where(total > 0.0, projected, top)
     return projected * (radius / xp.sum(projected, axis=1, keepdims=True))
+
+
+def squared_distances(rows, others):
+    """‖x − y‖² of each row with each of the others, in double precision."""
+    xp = namespace(rows)
+    apart = xp.astype(rows, xp.float64)[:, None, :] - xp.astype(others, xp.float64)[None, :, :]
+    return xp.vecdot(apart, apart, axis=-1)

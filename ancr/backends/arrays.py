@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
@@ -152,11 +153,30 @@ def concat(parts):
     return namespace(parts[0]).concat(list(parts), axis=0)
 
 
+def concat_columns(parts):
+    """Columns of all dense parts, side by side; a single part is not copied."""
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(list(parts), axis=1)
+
+
 def take_rows(rows, chosen):
     """Some rows, dense or CSR of any library, by a slice or by positions."""
     if is_foreign(rows) and not isinstance(chosen, slice):
         return namespace(rows).take(rows, like(chosen, rows), axis=0)
     return rows[chosen] if rows.ndim == 1 else rows[chosen, :]
+
+
+def take_columns(rows, chosen):
+    """Some columns of an array of any library, by positions."""
+    if is_foreign(rows):
+        return namespace(rows).take(rows, like(chosen, rows), axis=1)
+    return np.ascontiguousarray(rows[:, chosen])
+
+
+def submatrix(matrix, chosen):
+    """Some rows of a matrix and the same columns, by positions."""
+    if is_foreign(matrix):
+        return take_columns(take_rows(matrix, chosen), chosen)
+    return matrix[np.ix_(chosen, chosen)]
 
 
 def add_to_diagonal(matrix, value):
@@ -174,6 +194,13 @@ def in_double(rows):
         return rows.astype(np.float64, copy=False)
     xp = namespace(rows)
     return xp.astype(rows, xp.float64, copy=False)
+
+
+def row_major(matrix, dtype):
+    """The matrix in a precision and, if the library has memory layouts, in row-major order."""
+    if is_foreign(matrix):
+        return namespace(matrix).astype(matrix, dtype, copy=False)
+    return np.ascontiguousarray(matrix, dtype)
 
 
 def dense(rows):
@@ -200,6 +227,31 @@ def row_dots(left, right):
 def row_squares(rows):
     """Squared norm of each row, dense or CSR."""
     return row_dots(rows, rows)
+
+
+def squares_in_double(rows):
+    """Squared norm of each dense row, accumulated in double precision."""
+    if is_foreign(rows):
+        return row_squares(in_double(rows))
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def squared_distances(rows, others):
+    """‖x − y‖² of each row with each of the others, from differences, so that nothing cancels."""
+    if not is_foreign(rows):
+        return cdist(rows, others, "sqeuclidean")
+    row_bytes = 2 * others.shape[0] * others.shape[1] * 8
+    return concat(map_rows(lambda block: array_api.squared_distances(rows[block, :], others), rows, row_bytes))
+
+
+def with_diagonal(matrix, values):
+    """The matrix with other numbers on its diagonal, in place for NumPy."""
+    if is_foreign(matrix):
+        xp = namespace(matrix)
+        on_it = xp.eye(matrix.shape[0], dtype=xp.bool, device=device(matrix))
+        return xp.where(on_it, xp.astype(values, matrix.dtype)[:, None], matrix)
+    matrix[np.diag_indices_from(matrix)] = values
+    return matrix
 
 
 @cache

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 
 from ancr.backends.arrays import device, is_foreign, namespace
 
@@ -57,6 +57,23 @@ def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
     inverse = half + half.T
     inverse[np.diag_indices_from(inverse)] *= 0.5
     return inverse
+
+
+def lower_factor(matrix: Matrix) -> Matrix:
+    """L with LLᵀ = matrix, for a matrix that is well conditioned."""
+    if is_foreign(matrix):
+        return namespace(matrix).linalg.cholesky(matrix)
+    return cholesky(matrix, lower=True, check_finite=False)
+
+
+def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
+    """L⁻¹ times a matrix, for a lower triangular L."""
+    if not is_foreign(factor):
+        return solve_triangular(factor, right, lower=True, check_finite=False)
+    xp = namespace(factor)
+    if hasattr(xp.linalg, "solve_triangular"):  # not in the standard, but a third of the work
+        return xp.linalg.solve_triangular(factor, right, upper=False)
+    return xp.linalg.solve(factor, right)
 
 
 def _check_finite(matrix: Matrix) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from ancr.backends.arrays import Array, add_to_diagonal, in_double, is_foreign, namespace, row_sums
+from ancr.backends.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_sums
 from ancr.backends.psd import psd_solver
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -90,7 +88,7 @@ class ClosedForm(Solver):
         # The centre that queries are measured from is rounded; the offset makes up for it.
         rounded = in_double(self._centre) - mean / aim
         self._offset = xp.astype(share + rounded @ operator, atoms.dtype)
-        self._operator = _row_major(operator, atoms.dtype)
+        self._operator = row_major(operator, atoms.dtype)
 
     def _prepare_dense(self, affine: bool) -> None:
         """Operator and offset from the whole n × n matrix H.
@@ -112,7 +110,7 @@ class ClosedForm(Solver):
             operator = _centred(solve(_centred(right)))
         else:
             operator = psd_solver(matrix, quadratic.ridge)(right)
-        self._operator = _row_major(operator.T, dictionary.dtype)
+        self._operator = row_major(operator.T, dictionary.dtype)
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
@@ -164,7 +162,7 @@ def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None
     side = add_to_diagonal(side, ridge)
     solve = psd_solver(side, ridge)
     operator = solve(double.T) if d < n else solve(double).T
-    return _row_major((quadratic.target / quadratic.gram) * operator * scale, atoms.dtype)
+    return row_major((quadratic.target / quadratic.gram) * operator * scale, atoms.dtype)
 
 
 def _made_definite(gram: Array, null: Array) -> Array:
@@ -172,13 +170,6 @@ def _made_definite(gram: Array, null: Array) -> Array:
     xp = namespace(gram)
     size = float(xp.linalg.trace(gram)) / gram.shape[0] or 1.0
     return gram + null[:, None] * (null * (size / float(xp.sum(null * null))))
-
-
-def _row_major(matrix: Array, dtype: Any) -> Array:
-    """The matrix in row-major order, if the library has memory layouts."""
-    if is_foreign(matrix):
-        return namespace(matrix).astype(matrix, dtype)
-    return np.ascontiguousarray(matrix, dtype)
 
 
 def _centred(columns: Array) -> Array:

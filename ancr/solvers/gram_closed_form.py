@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ancr.backends.arrays import add_to_diagonal
+from ancr.backends.arrays import Array, add_to_diagonal, concat_columns, device, namespace, row_major, row_sums
 from ancr.backends.psd import psd_inverse, psd_solver
 from ancr.problem import Problem
 from ancr.solution import Solution
@@ -29,16 +27,14 @@ class GramClosedForm(Solver):
     is_exact = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """It solves what `ClosedForm` solves, on NumPy arrays."""
-        if problem.dictionary.is_foreign:
-            return "it runs on NumPy arrays only"
+        """It solves what `ClosedForm` solves."""
         return ClosedForm().refuses(problem)
 
     def set_up(self) -> None:
         """Factor what all queries share."""
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
         n, dtype = dictionary.n_atoms, dictionary.dtype
-        self._offset = np.zeros(n, dtype)
+        self._offset = dictionary.xp.astype(0.0 * dictionary.squares, dtype)
         if self.problem.constraint.sums_to_one:
             self._prepare_affine()
         elif quadratic.gram:
@@ -46,46 +42,55 @@ class GramClosedForm(Solver):
             self._keep([_inverse(matrix, quadratic.ridge)])
         else:
             matrices = [quadratic.blocks * gram for gram in dictionary.in_double.block_grams]
-            prices = [quadratic.of_atoms(block).prices for block in dictionary.blocks]
-            shifted = [add_to_diagonal(matrix, price) for matrix, price in zip(matrices, prices, strict=True)]
+            parts = zip(matrices, map(quadratic.of_atoms, dictionary.blocks), strict=True)
+            shifted = [add_to_diagonal(matrix, part.prices_like(matrix)) for matrix, part in parts]
             self._keep([_inverse(matrix, quadratic.ridge) for matrix in shifted])
         self._blocks = dictionary.blocks if len(self._operators) > 1 else [slice(0, n)]
 
     def _prepare_affine(self) -> None:
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
-        matrix = quadratic.matrix(dictionary.in_double)
-        n, means = len(matrix), matrix.mean(axis=0)
-        matrix = matrix - means - (means - means.mean())[:, None]
-        size = float(np.trace(matrix)) / n or 1.0
+        matrix, xp = quadratic.matrix(dictionary.in_double), dictionary.xp
+        n, means = matrix.shape[0], xp.mean(matrix, axis=0)
+        matrix = matrix - means - (means - xp.mean(means))[:, None]
+        size = float(xp.linalg.trace(matrix)) / n or 1.0
         inverse = _inverse(matrix + size / n, quadratic.ridge)
-        inverse = inverse - inverse.mean(axis=0)
-        inverse -= inverse.mean(axis=1, keepdims=True)
-        self._offset = (1.0 / n - inverse @ means).astype(dictionary.dtype)
+        inverse = inverse - xp.mean(inverse, axis=0)
+        inverse -= xp.mean(inverse, axis=1, keepdims=True)
+        self._offset = xp.astype(1.0 / n - inverse @ means, dictionary.dtype)
         self._keep([inverse])
 
-    def _keep(self, inverses: list[np.ndarray]) -> None:
+    def _keep(self, inverses: list[Array]) -> None:
         """Operators in the precision of the atoms, and their sums, which come from double precision."""
-        target, dtype = self.problem.quadratic.target, self.problem.dictionary.dtype
-        self._operators = [np.ascontiguousarray(target * inverse, dtype) for inverse in inverses]
-        self._sums = [(target * inverse.sum(axis=0)).astype(dtype) for inverse in inverses]
+        target, dtype, xp = self.problem.quadratic.target, self.problem.dictionary.dtype, self.problem.dictionary.xp
+        self._operators = [row_major(target * inverse, dtype) for inverse in inverses]
+        self._sums = [xp.astype(target * xp.sum(inverse, axis=0), dtype) for inverse in inverses]
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+    def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        cross = self.problem.dictionary.cross(queries)
-        codes = np.empty_like(cross)
-        for block, operator, sums in zip(self._blocks, self._operators, self._sums, strict=True):
-            # What all inner products have in common nearly cancels in the product: its part is known exactly.
-            common = cross[:, block].mean(axis=1, keepdims=True) if block.stop > block.start else 0.0
-            np.matmul(cross[:, block] - common, operator, out=codes[:, block])
-            codes[:, block] += common * sums
+        cross, xp = self.problem.dictionary.cross(queries), self.problem.dictionary.xp
+        triples = zip(self._blocks, self._operators, self._sums, strict=True)
+        codes = concat_columns([_part(cross[:, block], *own) for block, *own in triples if block.stop > block.start])
         codes += self._offset
         if self.problem.constraint.sums_to_one:  # rounding errors along 1 are divided by λ
-            codes += (1.0 - codes.sum(axis=1, keepdims=True)) / codes.dtype.type(codes.shape[1])
-        once = np.ones(len(queries), np.int64)
+            codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
+        once = xp.ones_like(codes[:, 0], dtype=xp.int64)
         solution = Solution(codes, once, once > 0, self.problem, queries)
         return solution.with_history() if history else solution
 
 
-def _inverse(matrix: np.ndarray, ridge: float) -> np.ndarray:
+def _part(cross: Array, operator: Array, sums: Array) -> Array:
+    """Entries of the atoms of one block.
+
+    What all inner products have in common nearly cancels in the product: its part is known exactly.
+    """
+    common = namespace(cross).mean(cross, axis=1, keepdims=True)
+    part = (cross - common) @ operator
+    part += common * sums
+    return part
+
+
+def _inverse(matrix: Array, ridge: float) -> Array:
     """The inverse, or without a ridge the pseudo-inverse."""
-    return psd_inverse(matrix, ridge) if ridge else psd_solver(matrix)(np.eye(len(matrix)))
+    if ridge:
+        return psd_inverse(matrix, ridge)
+    return psd_solver(matrix)(namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix)))

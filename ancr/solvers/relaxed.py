@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import in_double, read_only, row_sums
+from ancr.backends.arrays import Array, concat, in_double, read_only, row_squares, row_sums
 from ancr.certificate import Certificate
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
@@ -35,7 +35,8 @@ from ancr.quadratics import Quadratic, relaxed
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.whitening import spectrum, whitening
-from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run
+from ancr.solvers.working_set.device import DeviceWorkingSet
+from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run, refuses
 
 
 class Relaxed(Solver):
@@ -68,14 +69,12 @@ class Relaxed(Solver):
             return "relaxation applies to sets with inequalities; on the others leave relaxation=None"
         if problem.quadratic.blocks or problem.quadratic.absolute:
             return "relaxation goes with quadratics that have neither class terms nor an ℓ1 term"
-        if problem.dictionary.is_foreign:
-            return "relaxation runs on NumPy arrays only"
         assert problem.relaxation is not None
         least = min(problem.relaxation, problem.standard_form.problem.relaxation or 0.0)
         if problem.quadratic.largest_price > 1e15 * problem.relaxation or least < 1e-150:
             pays = f"λ / weight = {problem.quadratic.largest_price:g}"
             return f"relaxation={problem.relaxation:g} is so small beside {pays} that the set is lost: use the free set"
-        return HostWorkingSet().refuses(problem)
+        return refuses(problem)
 
     def along_path(self, dictionary: BaseDictionary) -> Relaxed:
         """One eigendecomposition for every μ, where there are coordinates."""
@@ -95,32 +94,41 @@ class Relaxed(Solver):
             whiten = self._spectrum.at(shift(problem))
         self._form, self._whiten = form, whiten
         inner = inner_problem(problem, whiten.dictionary)
-        self._exact = HostWorkingSet(self.tol, self.gram_budget).prepare(inner)
+        there = inner.dictionary.is_foreign
+        exact: Any = DeviceWorkingSet(self.tol) if there else HostWorkingSet(self.tol, self.gram_budget)
+        self._exact = exact.prepare(inner)
+        # Then a run has priced all atoms with H, and c follows without another product with the atoms.
+        self._holds_pulls = not there and self._exact.keeps_matrix
 
-    def warm_up(self, queries: np.ndarray) -> None:
+    def warm_up(self, queries: Array) -> None:
         """As for the exact solver."""
-        self._exact.warm_up(self._whitened(queries[:1]))
+        self._exact.warm_up(self._whitened(queries[:1, :]))
 
     def warning(self, unmet: int, total: int) -> str | None:
         """As for the exact solver."""
         return self._exact.warning(unmet, total)
 
-    def _whitened(self, queries: np.ndarray) -> np.ndarray:
+    def _whitened(self, queries: Array) -> Array:
         return self._whiten(self._form.queries(queries))
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+    def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        whitened = self._whitened(queries)
+        whitened, xp = self._whitened(queries), self.problem.dictionary.xp
         with self._exact.problem.dictionary.keeping(whitened):
-            run = self._exact.run(whitened)
-        inner = run.solution()
-        if self.code == "z":
-            codes = inner.sorted_codes
-        else:
-            codes = from_last_pricing(run, inner.sorted_codes) if self._exact.keeps_matrix else near_the_set(inner)
-        converged = inner.converged & np.isfinite(row_sums(codes))  # c can exceed the range of single precision
-        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner)
+            inner, codes = self._solved(whitened)
+        converged = inner.converged & xp.isfinite(row_sums(codes))  # c can exceed the range of single precision
+        in_set = self.code == "z"
+        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner, in_set=in_set)
         return solution.with_history() if history else solution
+
+    def _solved(self, whitened: Array) -> tuple[Solution, Any]:
+        """The solution in z, and the codes that were asked for."""
+        if self._holds_pulls:
+            run = self._exact.run(whitened)
+            inner = run.solution()
+            return inner, inner.sorted_codes if self.code == "z" else from_last_pricing(run, inner.sorted_codes)
+        inner = self._exact.solve(whitened)
+        return inner, inner.sorted_codes if self.code == "z" else near_the_set(inner)
 
 
 def shift(problem: Problem) -> float:
@@ -152,13 +160,12 @@ def _half_price(problem: Problem) -> float:
     return problem.relaxation / 2.0
 
 
-def near_the_set(inner: Solution) -> np.ndarray:
+def near_the_set(inner: Solution) -> Array:
     """The c = z + p/(1 + w) that belongs to the z of a whitened problem."""
     quadratic, z = inner.problem.quadratic, inner.sorted_codes
     codes = quadratic.pull(inner.problem.dictionary, inner.queries, z)
     codes /= quadratic.target
-    codes[_entries(z)] += z.data
-    return codes
+    return _add(codes, z)
 
 
 def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
@@ -179,6 +186,15 @@ def _share_of_own(quadratic: Quadratic, target: float, z: sparse.csr_array) -> n
     return z.data * (1.0 - prices / target)
 
 
+def _add(codes: Array, members: Any, sign: float = 1.0) -> Array:
+    """codes ± members, dense or CSR, in place."""
+    if sparse.issparse(members):
+        codes[_entries(members)] += sign * members.data
+    else:
+        codes += sign * members
+    return codes
+
+
 def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the stored entries, including zeros."""
     return np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr)), codes.indices
@@ -186,56 +202,65 @@ def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, repr=False)
 class RelaxedSolution(Solution):
-    """A solution of the relaxed problem; ``inner`` is that of the whitened problem in z, which certifies it."""
+    """A solution of the relaxed problem; ``inner`` is that of the whitened problem in z, which certifies it.
+
+    ``in_set`` says whether its codes are z, in the set, and not c, near it.
+    """
 
     inner: Any = None
+    in_set: bool = False
 
     @cached_property
-    def objective(self) -> np.ndarray:
+    def objective(self) -> Array:
         """‖y − Xc‖² + λ‖c‖² + γ/2·‖c − z‖²."""
         return self._in_blocks(self._objective)
 
-    def _in_blocks(self, function: Callable[[np.ndarray, np.ndarray, Any], np.ndarray]) -> np.ndarray:
-        """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
-        size = max(1, 2**24 // self.problem.dictionary.n_atoms)
-        blocks = [slice(start, start + size) for start in range(0, len(self.queries), size)]
-        return np.concatenate([function(self.queries[block], *self._pair(block)) for block in blocks])
+    @cached_property
+    def _in_double(self) -> Problem:
+        return replace(self.problem, dictionary=self.problem.dictionary.in_double)
 
-    def _pair(self, block: slice) -> tuple[np.ndarray, sparse.csr_array]:
+    def _in_blocks(self, function: Callable[[Array, Array, Any], Array]) -> Array:
+        """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
+        size, total = max(1, 2**24 // self.problem.dictionary.n_atoms), self.queries.shape[0]
+        blocks = [slice(start, min(start + size, total)) for start in range(0, total, size)]
+        return concat([function(self.queries[block, :], *self._pair(block)) for block in blocks])
+
+    def _pair(self, block: slice) -> tuple[Array, Any]:
         """c and z of a block; c is not kept where z was asked for."""
         inner, kept = self.inner.rows(block), self.sorted_codes
-        codes = near_the_set(inner) if sparse.issparse(kept) else in_double(kept[block]).copy()
-        return codes, inner.sorted_codes
+        codes = near_the_set(inner) if self.in_set else kept[block, :]
+        return self.problem.dictionary.xp.asarray(in_double(codes), copy=True), in_double(inner.sorted_codes)
 
-    def _objective(self, queries: np.ndarray, codes: np.ndarray, members: Any) -> np.ndarray:
-        value = self.problem.objective(queries, codes)
-        codes[_entries(members)] -= members.data
-        return value + _half_price(self.problem) * np.einsum("ij,ij->i", codes, codes)
+    def _objective(self, queries: Array, codes: Array, members: Any) -> Array:
+        value = self._in_double.objective(in_double(queries), codes)
+        apart = _add(codes, members, -1.0)
+        return value + _half_price(self.problem) * row_squares(apart)
 
     @property
     def proof(self) -> Solution:
         """The same solution with its sparse codes z in place of c: c follows from them."""
-        return replace(self, sorted_codes=self.inner.sorted_codes)
+        return replace(self, sorted_codes=self.inner.sorted_codes, in_set=True)
 
     @cached_property
-    def gap(self) -> np.ndarray:
+    def gap(self) -> Array:
         """Upper bound on the relaxed objective minus its minimum, relative to the larger of ‖y‖² and itself."""
         certificate = Certificate(self.problem)
         return self._in_blocks(lambda queries, codes, members: certificate(queries, codes))
 
     @property
-    def violation(self) -> np.ndarray:
+    def violation(self) -> Array:
         """How far each z lies outside its set."""
         return self.inner.violation
 
     @property
-    def sorted_members(self) -> sparse.csr_array:
+    def sorted_members(self) -> Any:
         """The point z of the set nearest to each code."""
         return self.inner.sorted_codes
 
     @classmethod
     def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:
-        return {**super()._joined(parts), "inner": Solution.join([part.inner for part in parts])}
+        inner = Solution.join([part.inner for part in parts])
+        return {**super()._joined(parts), "inner": inner, "in_set": parts[0].in_set}
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
-import numpy as np
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
-
+from ancr.backends.arrays import Array, add_to_diagonal, device, in_double, namespace, row_major
+from ancr.backends.psd import lower_factor, solve_lower
 from ancr.dictionary import Dictionary
 from ancr.kernel_dictionary import GramDictionary, WhitenedDictionary
 
@@ -26,7 +25,7 @@ def spectrum(dictionary: Any) -> Any:
 
 
 class Whitening:
-    """Samples y ↦ R⁻ᵀy with RᵀR = XXᵀ + μI, one factorisation per μ.
+    """Samples y ↦ L⁻¹y with LLᵀ = XXᵀ + μI, one factorisation per μ.
 
     With more features than atoms everything happens in the span of the atoms, which has n dimensions: a query's
     part outside it adds a constant to its objective.
@@ -40,16 +39,16 @@ class Whitening:
     """
 
     def __init__(self, dictionary: Dictionary, shift: float) -> None:
-        rows, basis = _in_their_span(dictionary.atoms.astype(np.float64, copy=False))
-        factor = _factor(rows, shift)
-        whitened = solve_triangular(factor, rows.T, trans="T", check_finite=False).T
-        self.dictionary = dictionary.with_atoms(np.ascontiguousarray(whitened, dictionary.dtype))
-        inverse = solve_triangular(factor, np.eye(len(factor)), check_finite=False)
-        self._map = np.ascontiguousarray(inverse if basis is None else basis @ inverse)
+        rows, basis = _in_their_span(in_double(dictionary.atoms))
+        factor, xp = _factor(rows, shift), dictionary.xp
+        whitened = solve_lower(factor, rows.T).T
+        self.dictionary = dictionary.with_atoms(row_major(whitened, dictionary.dtype))
+        inverse = solve_lower(factor, _identity(factor)).T
+        self._map = row_major(inverse if basis is None else basis @ inverse, xp.float64)
 
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
+    def __call__(self, queries: Array) -> Array:
         """Whiten queries, in double precision, and convert them back."""
-        return (queries @ self._map).astype(self.dictionary.dtype, copy=False)
+        return namespace(queries).astype(in_double(queries) @ self._map, self.dictionary.dtype, copy=False)
 
 
 class Spectrum:
@@ -64,34 +63,35 @@ class Spectrum:
     """
 
     def __init__(self, dictionary: Dictionary) -> None:
-        rows, basis = _in_their_span(dictionary.atoms.astype(np.float64, copy=False))
-        values, vectors = eigh(rows.T @ rows, check_finite=False)
+        rows, basis = _in_their_span(in_double(dictionary.atoms))
+        xp = dictionary.xp
+        values, vectors = xp.linalg.eigh(rows.T @ rows)
         self._given = dictionary
-        self._values = np.maximum(values, 0.0)
-        self._rotated = np.ascontiguousarray(rows @ vectors)
+        self._values = xp.clip(values, 0.0, None)
+        self._rotated = row_major(rows @ vectors, xp.float64)
         self._rotation = vectors if basis is None else basis @ vectors
 
-    def leverage(self, shift: float) -> np.ndarray:
+    def leverage(self, shift: float) -> Array:
         """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
-        return np.einsum("ij,ij,j->i", self._rotated, self._rotated, 1.0 / (self._values + shift), optimize=True)
+        return (self._rotated * self._rotated) @ (1.0 / (self._values + shift))
 
     def at(self, shift: float) -> _Scaled:
         """The whitening for one μ, with the interface of `Whitening`."""
-        return _Scaled(self, 1.0 / np.sqrt(self._values + shift))
+        return _Scaled(self, 1.0 / self._given.xp.sqrt(self._values + shift))
 
 
 class _Scaled:
-    def __init__(self, spectrum: Spectrum, scale: np.ndarray) -> None:
+    def __init__(self, spectrum: Spectrum, scale: Array) -> None:
         self._spectrum, self._scale = spectrum, scale
 
     @cached_property
     def dictionary(self) -> Dictionary:
         given = self._spectrum._given
-        return given.with_atoms((self._spectrum._rotated * self._scale).astype(given.dtype, copy=False))
+        return given.with_atoms(given.xp.astype(self._spectrum._rotated * self._scale, given.dtype, copy=False))
 
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
-        whitened = (queries @ self._spectrum._rotation) * self._scale
-        return whitened.astype(self._spectrum._given.dtype, copy=False)
+    def __call__(self, queries: Array) -> Array:
+        whitened = (in_double(queries) @ self._spectrum._rotation) * self._scale
+        return namespace(queries).astype(whitened, self._spectrum._given.dtype, copy=False)
 
 
 class GramWhitening:
@@ -108,7 +108,7 @@ class GramWhitening:
     def __init__(self, dictionary: GramDictionary, shift: float) -> None:
         self.dictionary = WhitenedDictionary.of(dictionary, shift)
 
-    def __call__(self, queries: np.ndarray) -> np.ndarray:
+    def __call__(self, queries: Array) -> Array:
         """Queries themselves: the whitened dictionary knows their inner products."""
         return queries
 
@@ -125,7 +125,7 @@ class GramSpectrum:
     def __init__(self, dictionary: GramDictionary) -> None:
         self._last = lru_cache(1)(partial(GramWhitening, dictionary))
 
-    def leverage(self, shift: float) -> np.ndarray:
+    def leverage(self, shift: float) -> Array:
         """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
         return self.at(shift).dictionary.leverage
 
@@ -134,19 +134,21 @@ class GramSpectrum:
         return self._last(shift)
 
 
-def _in_their_span(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def _in_their_span(rows: Array) -> tuple[Array, Array | None]:
     """Rows in an orthonormal basis of the features they use, and that basis; no basis where d ≤ n."""
     if rows.shape[1] <= rows.shape[0]:
         return rows, None
-    basis, coordinates = qr(rows.T, mode="economic", check_finite=False)
+    basis, coordinates = namespace(rows).linalg.qr(rows.T, mode="reduced")
     return coordinates.T, basis
 
 
-def _factor(rows: np.ndarray, shift: float) -> np.ndarray:
-    """Upper R with RᵀR = rowsᵀrows + shift·I."""
-    side = rows.T @ rows
-    if shift > _LEAST_SHARE * np.trace(side):
-        side[np.diag_indices_from(side)] += shift
-        return cholesky(side, check_finite=False)
-    stacked = np.vstack([rows, np.sqrt(shift) * np.eye(rows.shape[1])])
-    return qr(stacked, mode="r", check_finite=False)[0][: rows.shape[1]]
+def _factor(rows: Array, shift: float) -> Array:
+    """Lower L with LLᵀ = rowsᵀrows + shift·I."""
+    xp, side = namespace(rows), rows.T @ rows
+    if shift > _LEAST_SHARE * float(xp.linalg.trace(side)):
+        return lower_factor(add_to_diagonal(side, shift))
+    return xp.linalg.qr(xp.concat([rows, shift**0.5 * _identity(side)], axis=0), mode="reduced").R.T
+
+
+def _identity(matrix: Array) -> Array:
+    return namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))

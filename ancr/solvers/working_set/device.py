@@ -161,7 +161,6 @@ class DeviceWorkingSet(Solver):
 
     name = "exact"
     options = ("tol",)
-    on_coordinates = True
     is_exact = True
 
     def __init__(self, tol: float | None = None, matrix_budget: int = MATRIX_BUDGET) -> None:
@@ -177,8 +176,11 @@ class DeviceWorkingSet(Solver):
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""
         self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+        given, problem = self.problem.dictionary, self.problem
+        if not given.has_coordinates:
+            problem = replace(problem, dictionary=given.by_products)
         # Everything but the solution is about the problem in standard form.
-        self._form = self.problem.standard_form
+        self._form = problem.standard_form
         problem = self._work = self._form.problem
         dictionary, quadratic = problem.dictionary, problem.quadratic
         self.rounds = self.handed_over = 0
@@ -187,7 +189,7 @@ class DeviceWorkingSet(Solver):
         diagonal = to_numpy(quadratic.diagonal(dictionary))
         self._longest, self._shortest = float(np.sqrt(diagonal.max())), shortest(diagonal)
         self._kappa = kappa_of(diagonal, self.sums_to_one)
-        keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget
+        keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget or not dictionary.has_coordinates
         self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
         if keeps_matrix:  # by whether it is in single precision
             single = dictionary.xp.astype(self._matrix, dictionary.dtype) if dictionary.is_single else self._matrix
@@ -201,7 +203,7 @@ class DeviceWorkingSet(Solver):
         """Code a block of queries."""
         finished: list[_Batch] = []
         stalled: list[_Batch] = []
-        begun = self._begin(self._form.queries(queries))
+        begun = self._begin(self._form.queries(self.problem.dictionary.products(queries)))
         waiting = [begun]
         for capacity in CAPACITIES:
             outgrown: list[_Batch] = []
@@ -509,9 +511,7 @@ class DeviceWorkingSet(Solver):
 
     @cached_property
     def _host(self) -> HostWorkingSet:
-        dictionary: Any = self._work.dictionary  # one with coordinates
-        atoms = np.ascontiguousarray(to_numpy(dictionary.coordinates))
-        return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=dictionary.with_atoms(atoms)))
+        return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=self._work.dictionary.on_host))
 
     def _solution(self, queries: Array, answers: list[_Answer], begun: _Batch) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
