@@ -19,6 +19,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ancr.backends.arrays import (
     check_rows,
+    concat,
     in_double,
     is_foreign,
     is_single,
@@ -27,6 +28,7 @@ from ancr.backends.arrays import (
     read_only,
     row_squares,
     squares_in_double,
+    take_rows,
     to_numpy,
     unit_rows,
 )
@@ -139,6 +141,11 @@ class BaseDictionary(ABC):
     def in_single(self):
         """The same dictionary in single precision; the dictionary itself if it already is."""
 
+    @property
+    @abstractmethod
+    def mirrored(self):
+        """The atoms and, after them, their mirror images −x, all in one class."""
+
     @abstractmethod
     def rescaled(self, factors):
         """The same classes with each atom multiplied by a factor of its own."""
@@ -224,14 +231,15 @@ class BaseDictionary(ABC):
         """
         options = {"normalize": normalize, "classes": classes, "weights": weights, "name": name}
         more = Dictionary.build(samples, labels, dtype=self.dtype, **options)
-        if kind_of_labels(self.classes) != kind_of_labels(more.classes):
-            raise ValueError(f"labels must be of the kind seen before, {self.classes.dtype}, got {more.classes.dtype}")
-        classes = np.union1d(self.classes, more.classes)
-        codes = np.concatenate([np.searchsorted(classes, part.classes)[part.labels] for part in (self, more)])
+        before, added = to_numpy(self.classes), to_numpy(more.classes)
+        if kind_of_labels(before) != kind_of_labels(added):
+            raise ValueError(f"labels must be of the kind seen before, {before.dtype}, got {added.dtype}")
+        classes = np.union1d(before, added)
+        places = [np.searchsorted(classes, own)[part.labels] for own, part in ((before, self), (added, more))]
+        codes = np.concatenate(places)
         rank = np.argsort(codes, kind="stable")
         old, new = np.split(np.argsort(rank), [self.n_atoms])
-        atoms = np.empty((len(rank), self.n_features), self.dtype)
-        atoms[old], atoms[new] = self.atoms, more.atoms
+        atoms = take_rows(concat([self.atoms, more.atoms]), rank)
         order = np.concatenate([self.order, more.order + self.n_samples])[rank]
         bounds, n_samples = _bounds(codes[rank], len(classes)), self.n_samples + more.n_samples
         kept = {
@@ -240,7 +248,7 @@ class BaseDictionary(ABC):
         }
         if kept["weights"] is not None:
             kept["weights"] = kept["weights"][rank]
-        extended = replace(self, atoms=atoms, order=order, classes=classes, bounds=bounds, **kept)
+        extended = replace(self, atoms=atoms, order=order, classes=like(classes, self.classes), bounds=bounds, **kept)
         if growth := self._grow(old, new):
             vars(extended)["_growth"] = growth
         return extended
@@ -544,6 +552,11 @@ class Dictionary(BaseDictionary):
         return replace(self, atoms=atoms, origin=None, units=1.0)
 
     @property
+    def mirrored(self):
+        """The atoms and, after them, their mirror images −x, all in one class."""
+        return Dictionary(concat([self.atoms, -self.atoms]), **one_class(2 * self.n_atoms))
+
+    @property
     def on_host(self):
         """The same dictionary with NumPy arrays."""
         return self.with_atoms(np.ascontiguousarray(to_numpy(self.atoms)))
@@ -754,6 +767,11 @@ def _among(classes, found, codes):
 
 def _weights(dictionary):
     return np.ones(dictionary.n_atoms) if dictionary.weights is None else dictionary.weights
+
+
+def one_class(n_atoms):
+    """Order, classes and bounds of atoms that are all of one class."""
+    return {"order": np.arange(n_atoms), "classes": np.zeros(1, int), "bounds": np.array([0, n_atoms])}
 
 
 def _bounds(sorted_codes, n_classes):

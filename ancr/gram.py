@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ancr.backends.arrays import in_double, is_foreign
+from ancr.backends.arrays import (
+    concat,
+    concat_columns,
+    in_double,
+    is_foreign,
+    namespace,
+    submatrix,
+    take_columns,
+    take_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -13,7 +22,7 @@ class Growth:
 
     Attributes
     ----------
-    held : dict of str to ndarray
+    held : dict of str to array
         Matrices of the smaller dictionary under their names there, and the mean that they are taken about.
     old, new : ndarray of int
         Positions in the larger dictionary: of the smaller one's atoms, in their order there, and of the new atoms.
@@ -25,10 +34,18 @@ class Growth:
 
     def extend_gram(self, atoms):
         """The larger Gram matrix: the old entries moved to their places, products computed only for the new rows."""
-        gram, new = np.empty((len(atoms), len(atoms)), atoms.dtype), atoms[self.new]
-        gram[np.ix_(self.old, self.old)] = self.held["gram"]
-        gram[np.ix_(self.new, self.new)] = gram_of(new)
-        between = new @ atoms[self.old].T
+        new = take_rows(atoms, self.new)
+        return self._assembled(new @ take_rows(atoms, self.old).T, gram_of(new))
+
+    def _assembled(self, between, among):
+        """The larger matrix from the one held, products of new atoms with the old ones, and those among the new."""
+        held = self.held["gram"]
+        if is_foreign(among):
+            upper, lower = concat_columns([held, between.T]), concat_columns([between, among])
+            return submatrix(concat([upper, lower]), np.argsort(np.concatenate([self.old, self.new])))
+        gram = np.empty((len(self.old) + len(self.new),) * 2, among.dtype)
+        gram[np.ix_(self.old, self.old)] = held
+        gram[np.ix_(self.new, self.new)] = among
         gram[np.ix_(self.new, self.old)] = between
         gram[np.ix_(self.old, self.new)] = between.T
         return gram
@@ -38,31 +55,27 @@ class Growth:
 
         With δ = m' − m and u = (X − m')ᵀδ, both numbers of the new centre, the old entries gain −u_i − u_j − δᵀδ.
         """
-        moved = origin.astype(np.float64) - self.held["origin"]
-        shift = atoms[self.old].astype(np.float64) @ moved + (moved @ moved) / 2.0
-        old = self.held["centred_gram"] - shift[:, None].astype(atoms.dtype) - shift.astype(atoms.dtype)
+        moved = in_double(origin) - in_double(self.held["origin"])
+        shift = in_double(take_rows(atoms, self.old)) @ moved + float(moved @ moved) / 2.0
+        shift = namespace(atoms).astype(shift, atoms.dtype)
+        old = self.held["centred_gram"] - shift[:, None] - shift
         return Growth({"gram": old}, self.old, self.new).extend_gram(atoms)
 
     def extend_gram_by(self, rows):
         """The same where inner products are given: ``rows`` are those of the new atoms with all atoms."""
-        gram = np.empty((rows.shape[1], rows.shape[1]), rows.dtype)
-        gram[np.ix_(self.old, self.old)] = self.held["gram"]
-        gram[self.new] = rows
-        gram[:, self.new] = rows.T
-        among = rows[:, self.new]
-        gram[np.ix_(self.new, self.new)] = 0.5 * (among + among.T)
-        return gram
+        among = take_columns(rows, self.new)
+        return self._assembled(take_columns(rows, self.old), 0.5 * (among + among.T))
 
     def extend_scatter(self, atoms):
         """The scatter of the old atoms plus that of the new ones."""
-        return self.held["scatter"] + scatter_of(atoms[self.new])
+        return self.held["scatter"] + scatter_of(take_rows(atoms, self.new))
 
     def extend_spread(self, atoms):
         """Scatters about two means, combined without cancellation (Chan, Golub and LeVeque, 1983)."""
-        new = atoms[self.new].astype(np.float64, copy=False)
-        mean, weight = new.mean(axis=0), len(self.old) * len(new) / len(atoms)
+        new, xp = in_double(take_rows(atoms, self.new)), namespace(atoms)
+        mean, weight = xp.mean(new, axis=0), len(self.old) * len(self.new) / atoms.shape[0]
         apart = mean - self.held["mean"]
-        return self.held["spread"] + scatter_of(new - mean) + weight * np.outer(apart, apart)
+        return self.held["spread"] + scatter_of(new - mean) + weight * (apart[:, None] * apart)
 
 
 def gram_of(atoms):

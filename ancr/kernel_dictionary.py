@@ -29,6 +29,7 @@ from ancr.backends.arrays import (
     Array,
     add_to_diagonal,
     concat,
+    concat_columns,
     dense,
     in_double,
     is_foreign,
@@ -43,7 +44,7 @@ from ancr.backends.arrays import (
     with_diagonal,
 )
 from ancr.backends.psd import psd_inverse
-from ancr.dictionary import BaseDictionary, about_mean
+from ancr.dictionary import BaseDictionary, about_mean, one_class
 from ancr.kernels import Kernel
 
 # Rows of the Gram matrix computed at once, half of them by symmetry.
@@ -75,6 +76,11 @@ class GramDictionary(BaseDictionary):
     def by_products(self) -> ProductsDictionary:
         """The dictionary whose queries are the `products` of the queries of this one."""
         return ProductsDictionary.of(self)
+
+    @property
+    def mirrored(self) -> MirroredDictionary:
+        """The atoms and, after them, their mirror images −x, all in one class."""
+        return MirroredDictionary(concat([self.atoms, self.atoms]), **one_class(2 * self.n_atoms), given=self)
 
     @property
     def on_host(self) -> ProductsDictionary:
@@ -362,7 +368,7 @@ class DerivedDictionary(GramDictionary):
     given: GramDictionary
 
     @classmethod
-    def of(cls, given: GramDictionary, *how: Any) -> Self:
+    def of(cls, given: Any, *how: Any) -> Self:
         """Derive a dictionary; ``how`` is what the class needs beside the given one."""
         kept = {"weights": given.weights, "n_given": given.n_given}
         fields: tuple[Any, ...] = (given.atoms, given.order, given.classes, given.bounds, given, *how)
@@ -480,6 +486,26 @@ class RescaledDictionary(DerivedDictionary):
 
 
 @dataclass(frozen=True)
+class MirroredDictionary(DerivedDictionary):
+    """The atoms of another dictionary and, after them, their mirror images −x, all in one class."""
+
+    def _from(self, given: GramDictionary) -> Self:
+        return replace(self, atoms=concat([given.atoms, given.atoms]), given=given)
+
+    @cached_property
+    def gram(self) -> Array:
+        """K and −K in turn."""
+        half = concat_columns([self.given.gram, -self.given.gram])
+        return concat([half, -half])
+
+    def _values(self, queries: Array) -> Array:
+        return concat_columns([self.given.cross(queries), -self.given.cross(queries)])
+
+    def _squared_norms(self, queries: Array) -> Array:
+        return self.given.squared_norms(queries)
+
+
+@dataclass(frozen=True)
 class ProductsDictionary(DerivedDictionary):
     """The atoms of another dictionary, for queries that are rows of `GramDictionary.products`: [k, k(y, y)].
 
@@ -495,6 +521,15 @@ class ProductsDictionary(DerivedDictionary):
     def squares(self) -> Array:
         """Those of the given dictionary."""
         return self.given.squares
+
+    @property
+    def by_products(self) -> Self:
+        """Itself."""
+        return self
+
+    def products(self, queries: Array) -> Array:
+        """Queries themselves, in double precision."""
+        return in_double(queries)
 
     def _values(self, queries: Array) -> Array:
         return queries[:, : self.n_atoms]

@@ -1,12 +1,24 @@
-"""Every classifier on PyTorch and CuPy arrays on a GPU; skipped if there is none."""
+"""Every classifier, cross-validation, audits and growth on PyTorch and CuPy arrays on a GPU; skipped without one."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ancr import solve
+from ancr import ANCRClassifier, solve
 from ancr.backends.arrays import to_numpy
-from tests.test_array_api import CASES, EVERY, METHODS, name_of, numpy_answers
+from ancr.backends.memory import free_bytes
+from tests.test_array_api import (
+    CASES,
+    EVERY,
+    GRIDS,
+    METHODS,
+    check_audit,
+    check_choice,
+    check_growth,
+    check_next,
+    name_of,
+    numpy_answers,
+)
 
 
 @pytest.fixture(params=["torch", "cupy"])
@@ -49,3 +61,30 @@ def test_exact_solutions_are_certified_on_the_device(on_device, constraint, dtyp
     plain = solve(atoms, queries, alpha=1e-3, constraint=constraint)
     atol = 1e-9 if dtype == "float64" else 1e-3
     np.testing.assert_allclose(to_numpy(moved.codes), plain.codes.toarray(), atol=atol)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=["leave-one-out", "folds"])
+def test_settings_are_chosen_as_with_numpy(on_device, grid):
+    check_choice(on_device, grid)
+
+
+@pytest.mark.parametrize("clf", [ANCRClassifier(alpha=0.1), ANCRClassifier(relaxation=0.5, kernel="rbf", gamma=1.0)])
+def test_audits_and_growth_are_those_of_numpy(on_device, clf):
+    check_audit(on_device, clf)
+    check_growth(on_device, clf)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "margin", "far", "random"])
+def test_samples_to_label_next_are_those_of_numpy(on_device, strategy):
+    check_next(on_device, "rbf", strategy)
+
+
+def test_blocks_follow_free_memory_and_shrink_where_it_is_not_enough(on_device, monkeypatch):
+    rng = np.random.default_rng(0)
+    samples, queries = on_device(rng.standard_normal((400, 32))), on_device(rng.standard_normal((500, 32)))
+    clf = ANCRClassifier().fit(samples, on_device(np.arange(400) % 4))
+    assert 2**20 < free_bytes(samples)
+    whole = to_numpy(clf.predict(queries))
+    # Five blocks and more, from what is said to be free.
+    monkeypatch.setattr("ancr.backends.memory.free_bytes", lambda array: 4 * 100 * 5 * 400 * 8)
+    np.testing.assert_array_equal(to_numpy(clf.predict(queries)), whole)

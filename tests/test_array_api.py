@@ -8,12 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.utils.fixes import parse_version
 
 from ancr import (
     ACRClassifier,
     ANCRClassifier,
+    ANCRClassifierCV,
     CCRCClassifier,
     CRCClassifier,
     CROCClassifier,
@@ -24,10 +27,15 @@ from ancr import (
     RepresentationClassifier,
     SACRCClassifier,
     SRCClassifier,
+    audit_labels,
+    next_to_label,
     project_simplex,
     solve,
 )
 from ancr.backends.arrays import to_numpy
+from ancr.problem import Problem
+from ancr.solvers.leave_one_out import LeaveOneOut
+from ancr.spaces import Space
 
 CLASSIFIERS = [
     CRCClassifier(rule="reg"),
@@ -65,6 +73,11 @@ IN_SPACES = [
     ANCRClassifier(relaxation=0.5),
     ANCRClassifier(relaxation=0.5, kernel="rbf", code="z"),
     NCRClassifier(relaxation=0.5, kernel="rbf"),
+    SRCClassifier(alpha=1.0),
+    SRCClassifier(alpha=0.3, kernel="rbf"),
+    RepresentationClassifier(quadratic="l1", constraint="nonnegative", alpha=0.5, kernel="rbf"),
+    SACRCClassifier(n_nonzero=5),
+    SACRCClassifier(n_nonzero=50, kernel="rbf"),
 ]
 EVERY = CLASSIFIERS + IN_SPACES
 
@@ -153,6 +166,9 @@ WEIGHTED = [
     ANCRClassifier(alpha=0.1, class_weight={0: 2.0, 1: 0.5}),
     NCRClassifier(alpha=0.1),
     ANCRClassifier(alpha=0.1, solver="admm", rho=0.1, max_iter=5),
+    ANCRClassifier(alpha=0.1, relaxation=0.5),
+    NCRClassifier(alpha=0.1, relaxation=0.5, kernel="rbf"),
+    SRCClassifier(alpha=0.5, kernel="rbf"),
 ]
 
 
@@ -204,8 +220,6 @@ def test_explanations_are_numpy_arrays(arrays):
 
 
 def test_small_blocks_give_the_same(arrays):
-    from sklearn import config_context
-
     samples, queries = map(arrays, CASES["n > d"])
     for clf in (ANCRClassifier(), ANCRClassifier(solver="admm", rho=0.1, max_iter=3)):
         clf.fit(samples, arrays(np.arange(60) % 3))
@@ -313,12 +327,169 @@ def test_another_library_is_refused(arrays):
         ANCRClassifier().fit(samples, truth).predict(arrays(queries))
 
 
-@pytest.mark.parametrize("clf", [SRCClassifier(), SRCClassifier(solver="interior_point"), SACRCClassifier()], ids=str)
-def test_methods_that_need_numpy_say_so(arrays, clf):
+def test_what_needs_numpy_says_so(arrays):
     if arrays is np.asarray:
         pytest.skip("NumPy is what it needs")
-    with pytest.raises(ValueError, match="runs on NumPy arrays only"):
-        clf.fit(arrays(CASES["n > d"][0]), np.arange(60) % 3)
+    with pytest.raises(ValueError, match="one query after the other, on NumPy arrays only"):
+        SRCClassifier(solver="interior_point").fit(arrays(CASES["n > d"][0]), np.arange(60) % 3)
+
+
+def some_digits(n_train):
+    """Training samples, labels and queries."""
+    X, y = load_digits(return_X_y=True)
+    return X[:n_train], y[:n_train], X[400:420]
+
+
+GRIDS = [
+    {"gammas": [1.0], "powers": [1.0], "alphas": [1e-2, 1e-1], "relaxations": [0.3, None]},
+    {"kernels": ["linear"], "powers": [0.5], "alphas": [1e-2, 1e-1], "relaxations": [1.0, None], "cv": 3},
+]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=["leave-one-out", "folds"])
+def test_settings_are_chosen_as_with_numpy(arrays, grid):
+    check_choice(arrays, grid)
+
+
+def check_choice(arrays, grid):
+    """Cross-validation chooses, calibrates and answers as with NumPy, with results where the samples are."""
+    samples, truth, queries = some_digits(60)
+    plain = ANCRClassifierCV(**grid).fit(samples, truth)
+    moved = ANCRClassifierCV(**grid).fit(arrays(samples), arrays(truth))
+    assert moved.best_params_ == plain.best_params_
+    for name in ("accuracy", "brier", "log_loss", "mean_test_score"):
+        np.testing.assert_allclose(moved.cv_results_[name], plain.cv_results_[name], atol=1e-5, err_msg=name)
+    for method in (*METHODS, "confidence", "predict"):
+        found = getattr(moved, method)(arrays(queries))
+        assert type(found) is type(arrays(samples)) or arrays is np.asarray, method
+        np.testing.assert_allclose(
+            in_numpy(found), in_numpy(getattr(plain, method)(queries)), atol=1e-4, err_msg=method
+        )
+    rejected = in_numpy(moved.predict(arrays(queries), reject=True))
+    np.testing.assert_array_equal(rejected, plain.predict(queries, reject=True))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("constraint", "relaxation"), [("affine", None), ("simplex", None), ("nonnegative", 0.3)])
+@pytest.mark.parametrize("space", [{}, {"kernel": "rbf"}], ids=str)
+def test_leaving_one_out_is_that_of_numpy(arrays, space, constraint, relaxation, weighted):
+    samples = CASES["n > d"][0][:20]
+    weights = np.random.default_rng(3).uniform(0.2, 3.0, 20) if weighted else None
+
+    def left_out(put):
+        prepared = Space(**space).prepare(put(samples))
+        dictionary = prepared.dictionary(put(samples), np.arange(20) % 3, weights=weights)
+        problem = Problem.of(dictionary, "ridge", constraint, alpha=0.05, relaxation=relaxation)
+        assert LeaveOneOut.accepts(problem)
+        parts = LeaveOneOut(dictionary, tol=1e-8).map(problem, lambda rows, c, z: (in_numpy(c), in_numpy(z)))
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+    for found, expected in zip(left_out(arrays), left_out(np.asarray), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        assert not np.diagonal(found).any()
+
+
+def test_leaving_one_out_in_several_blocks(arrays):
+    samples = CASES["n > d"][0][:10]
+    dictionary = Space().prepare(arrays(samples)).dictionary(arrays(samples))
+    for relaxation in (None, 0.3):
+        problem = Problem.of(dictionary, "ridge", "simplex", alpha=0.05, relaxation=relaxation)
+        whole = np.concatenate(LeaveOneOut(dictionary).map(problem, lambda rows, c, z: in_numpy(c)))
+        with config_context(working_memory=0.0015):
+            parts = LeaveOneOut(dictionary).map(problem, lambda rows, c, z: in_numpy(c))
+        assert len(parts) > 2
+        np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-9)
+
+
+def test_queries_that_stall_are_left_out_on_the_host(arrays, monkeypatch):
+    if arrays is np.asarray:
+        pytest.skip("NumPy is on the host")
+    samples = CASES["n > d"][0][:20]
+    monkeypatch.setattr("ancr.solvers.working_set.device.MAX_ROUNDS", 1)
+    for relaxation in (None, 0.3):
+        dictionaries = [Space().prepare(put(samples)).dictionary(put(samples)) for put in (np.asarray, arrays)]
+        problems = [Problem.of(one, "ridge", "simplex", alpha=0.05, relaxation=relaxation) for one in dictionaries]
+        plain, moved = (
+            np.concatenate(LeaveOneOut(problem.dictionary).map(problem, lambda rows, c, z: in_numpy(c)))
+            for problem in problems
+        )
+        np.testing.assert_allclose(moved, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [ANCRClassifier(alpha=0.1), ANCRClassifier(alpha=0.1, relaxation=0.5, kernel="rbf"), CRCClassifier(alpha=0.1)],
+    ids=lambda clf: str(clf).replace("\n", ""),
+)
+def test_audits_are_those_of_numpy(arrays, estimator):
+    check_audit(arrays, estimator)
+
+
+def check_audit(arrays, estimator):
+    """An audit of labels says what that of NumPy arrays says, in NumPy arrays."""
+    samples, truth, _ = some_digits(60)
+    truth[[5, 9]] = (truth[[5, 9]] + 3) % 10
+    plain = audit_labels(samples, truth, estimator=estimator)
+    moved = audit_labels(arrays(samples), arrays(truth), estimator=estimator)
+    np.testing.assert_allclose(moved.score, plain.score, atol=1e-6)
+    np.testing.assert_allclose(moved.misfit, plain.misfit, atol=1e-8)
+    np.testing.assert_array_equal(moved.suggested, plain.suggested)
+    np.testing.assert_array_equal(moved.speaks_against.indices[:, 0], plain.speaks_against.indices[:, 0])
+    assert [pair[:2] for pair in moved.duplicates] == [pair[:2] for pair in plain.duplicates]
+    assert {pair[:2] for pair in moved.leaks(arrays(samples[:3]))} >= {(0, 0), (1, 1), (2, 2)}
+
+
+def test_audits_of_groups_are_those_of_numpy(arrays):
+    samples, truth, _ = some_digits(60)
+    options = {"estimator": ANCRClassifier(alpha=0.1), "groups": np.arange(60) % 4}
+    plain, moved = (audit_labels(put(samples), put(truth), **options) for put in (np.asarray, arrays))
+    np.testing.assert_allclose(moved.score, plain.score, atol=1e-8)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "margin", "far", "random"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_samples_to_label_next_are_those_of_numpy(arrays, kernel, strategy):
+    check_next(arrays, kernel, strategy)
+
+
+def check_next(arrays, kernel, strategy):
+    """The samples to label next are those that NumPy arrays give."""
+    samples, truth, _ = some_digits(90)
+
+    def chosen(put):
+        clf = ANCRClassifier(kernel=kernel, gamma=1.0).fit(put(samples[:40]), put(truth[:40]))
+        return next_to_label(clf, put(samples[40:]), 5, labelled=[1, 2], strategy=strategy)
+
+    np.testing.assert_array_equal(chosen(arrays), chosen(np.asarray))
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        CRCClassifier(alpha=0.1),
+        ACRClassifier(),
+        ANCRClassifier(),
+        ANCRClassifier(kernel="rbf", gamma=1.0),
+        ANCRClassifier(normalize=False, relaxation=1.0),
+    ],
+    ids=lambda clf: str(clf).replace("\n", ""),
+)
+def test_a_dictionary_grows_as_with_numpy(arrays, clf):
+    check_growth(arrays, clf)
+
+
+def check_growth(arrays, clf):
+    """Samples that come in batches, with new classes, give what fitting all of them gives."""
+    samples, truth, queries = some_digits(60)
+    whole, grown = clone(clf).fit(samples, truth), clone(clf)
+    order = np.argsort(truth > 6, kind="stable")  # the last classes come last
+    for batch in np.array_split(order, 3):
+        grown.partial_fit(arrays(samples[batch]), arrays(truth[batch]))
+        grown.predict(arrays(queries))
+    np.testing.assert_array_equal(in_numpy(grown.classes_), whole.classes_)
+    residuals = grown.residuals(arrays(queries))
+    assert type(residuals) is type(arrays(samples))
+    np.testing.assert_allclose(in_numpy(residuals), whole.residuals(queries), atol=1e-8)
 
 
 def test_with_scikit_learns_array_api_dispatch():

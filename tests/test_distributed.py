@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, get_client
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ancr
 from ancr.distributed import DaskClassifier, ShardedClassifier
 from ancr.distributed.shards import Question, Shard, price
+from tests.components import component
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,35 @@ def test_lazy_arrays_give_the_answers_of_one_machine(estimator, data, cluster):
             assert result.shape == expected.shape
             assert result.dtype == expected.dtype
             assert_same(result.compute(), expected)
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("estimator", [ancr.ANCRClassifier(kernel="rbf"), ancr.CRCClassifier()], ids=str)
+def test_a_classifier_on_a_device_answers_on_every_worker(estimator, data, cluster):
+    torch = component("torch")
+    X, y, Q = data
+    numbers = np.unique(y, return_inverse=True)[1]
+    plain = clone(estimator).fit(X, numbers)
+    moved = clone(estimator).fit(torch.asarray(X), torch.asarray(numbers))
+    lazy = da.from_array(Q, chunks=(8, 20))
+    with DaskClassifier(moved) as distributed:
+        for method in METHODS:
+            found = getattr(distributed, method)(lazy).compute()
+            assert isinstance(found, np.ndarray), method
+            np.testing.assert_allclose(found, dense(getattr(plain, method)(Q)), atol=1e-9, err_msg=method)
+
+
+@pytest.mark.all
+def test_shards_are_priced_on_a_device(data, cluster, tmp_path):
+    component("torch")
+    X, y, Q = data
+    paths, labels = write(tmp_path, X, y, "npy")
+    plain, moved = (
+        ShardedClassifier(ancr.ANCRClassifier(), device=device).fit(paths, labels).solve(Q) for device in (None, "cpu")
+    )
+    assert moved.converged.all()
+    assert moved.gap.max() <= 1e-8
+    np.testing.assert_allclose(moved.codes.toarray(), plain.codes.toarray(), atol=1e-7)
 
 
 def test_local_schedulers_and_plain_arrays(data):

@@ -26,10 +26,10 @@ import numpy as np
 from joblib import cpu_count
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 from ancr.backends import array_api
+from ancr.backends.memory import in_blocks_that_fit, working_bytes
 
 # An array of any library that follows the array API standard.
 Array = Any
@@ -254,6 +254,25 @@ def with_diagonal(matrix, values):
     return matrix
 
 
+def softmax(values):
+    """exp(v) / Σ exp(v) of each row."""
+    xp = namespace(values)
+    weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
+    return weights / xp.sum(weights, axis=1, keepdims=True)
+
+
+def log_softmax(values):
+    """Logarithm of `softmax`, finite where that is too small for its precision."""
+    xp = namespace(values)
+    values = values - xp.max(values, axis=1, keepdims=True)
+    return values - xp.log(xp.sum(xp.exp(values), axis=1, keepdims=True))
+
+
+def entry_of_each_row(values, columns):
+    """``values[i, columns[i]]``, for columns as a NumPy array."""
+    return namespace(values).take_along_axis(values, like(columns, values)[:, None], axis=1)[:, 0]
+
+
 @cache
 def _blas_pools():
     return [pool for pool in ThreadpoolController().lib_controllers if pool.user_api == "blas"]
@@ -428,8 +447,7 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     rows : array of shape (n_rows, …)
         The array to process; only its length and library matter here.
     row_bytes : int
-        Memory needed per row during the work; all blocks in progress together stay within scikit-learn's
-        ``working_memory``.
+        Memory needed per row during the work; all blocks in progress together stay within `working_bytes`.
     block_rows : int
         Maximum number of rows per block; on an accelerator blocks are as large as memory allows.
 
@@ -444,12 +462,12 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     foreign = is_foreign(rows)
     n_threads = 1 if foreign else thread_count()
     block_rows = n_rows if foreign else block_rows
-    budget = int(get_config()["working_memory"] * 2**20 // max(1, n_threads * row_bytes))
+    budget = working_bytes(rows) // max(1, n_threads * row_bytes)
     rounds = -(-n_rows // (n_threads * max(1, min(block_rows, budget))))
     size = -(-n_rows // (n_threads * rounds))  # every thread gets the same number of equal blocks
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
     if foreign:
-        return [work(block) for block in blocks]
+        return in_blocks_that_fit(work, blocks, rows)
     return _share_out(work, blocks, n_threads)
 
 

@@ -23,8 +23,9 @@ from ancr.backends.arrays import (
     concat,
     is_foreign,
     like,
+    log_softmax,
     namespace,
-    needs_numpy,
+    softmax,
     to_numpy,
 )
 from ancr.classifiers.explanation import explain_block
@@ -205,13 +206,15 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         first = "dictionary_" not in vars(self)
-        needs_numpy(X, "partial_fit")
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
-        X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
+        if is_foreign(X):
+            X = self._check_foreign(X, reset=first)
+        else:
+            X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
         with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(y)
+            check_classification_targets(to_numpy(y))
         weights = weights_of_samples(sample_weight, None, y, X.shape[0])
         if first:
             space = self._make_space()
@@ -458,9 +461,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         >>> bool(np.allclose(np.exp(clf.predict_log_proba(X[:4])), clf.predict_proba(X[:4])))
         True
         """
-        values, xp = self._decisions("predict_log_proba", X) / self._divisor, self.dictionary_.xp
-        values = values - xp.max(values, axis=1, keepdims=True)
-        return values - xp.log(xp.sum(xp.exp(values), axis=1, keepdims=True))
+        return log_softmax(self._decisions("predict_log_proba", X) / self._divisor)
 
     @property
     def _divisor(self):
@@ -468,9 +469,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         return self.temperature
 
     def _probabilities(self, decisions):
-        values, xp = decisions / self._divisor, self.dictionary_.xp
-        weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
-        return weights / xp.sum(weights, axis=1, keepdims=True)
+        return softmax(decisions / self._divisor)
 
     def residuals(self, X):
         """Class residuals r_i = ‖y − X_i c_i‖, which do not depend on the rule.

@@ -146,11 +146,6 @@ class SRCClassifier(BaseRepresentationClassifier):
         self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
         self.temperature = temperature
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False
-        return tags
-
 
 class _ClassTermClassifier(BaseRepresentationClassifier):
     """Parameters that ProCRC and CCRC share."""
@@ -504,8 +499,3 @@ class SACRCClassifier(BaseRepresentationClassifier):
 
     def _make_solver(self, problem):
         return make_solver(SparseAugmented(self.n_nonzero), problem)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = False
-        return tags

@@ -15,6 +15,8 @@ from distributed import WorkerPlugin, default_client, get_worker
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ancr.backends.arrays import to_numpy
+
 
 class Resident(WorkerPlugin):
     """A fitted classifier that lives on every worker of a cluster."""
@@ -48,9 +50,13 @@ class _OnWorker:
 
     def __call__(self, block):
         classifier = self.classifier or _resident(self.name)
-        if not len(block):  # a filter can leave a block empty
-            return getattr(classifier, self.method)(np.zeros((1, classifier.n_features_in_)))[:0]
-        return getattr(classifier, self.method)(block)
+        there = classifier.dictionary_
+        empty = not len(block)  # a filter can leave a block empty
+        queries = np.zeros((1, classifier.n_features_in_)) if empty else block
+        # Blocks of a Dask array are NumPy arrays; a classifier on a device takes and returns arrays of its own kind.
+        queries = there.like(np.asarray(queries)) if there.is_foreign else queries
+        result = to_numpy(getattr(classifier, self.method)(queries))
+        return result[:0] if empty else result
 
     def __dask_tokenize__(self):
         return self.name, self.method
@@ -67,7 +73,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier of ancr
-        Already fitted, or to be fitted by `fit`, on arrays in memory.
+        Already fitted, or to be fitted by `fit`, on arrays in memory. One that was fitted on a device computes there on
+        every worker (give each worker a GPU of its own); blocks of queries and of results are NumPy arrays.
 
     Attributes
     ----------
@@ -113,23 +120,24 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """Label of the class that represents each query best."""
-        return self._map(X, "predict", (), self.classes_.dtype)
+        return self._map(X, "predict", (), to_numpy(self.classes_).dtype)
 
     def predict_proba(self, X):
         """Softmax of the decision values, (n_queries, n_classes)."""
-        return self._map(X, "predict_proba", (len(self.classes_),))
+        return self._map(X, "predict_proba", (self.classes_.shape[0],))
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, (n_queries, n_classes)."""
-        return self._map(X, "predict_log_proba", (len(self.classes_),))
+        return self._map(X, "predict_log_proba", (self.classes_.shape[0],))
 
     def decision_function(self, X):
         """Decision values, (n_queries,) for two classes, else (n_queries, n_classes)."""
-        return self._map(X, "decision_function", () if len(self.classes_) == 2 else (len(self.classes_),))
+        n_classes = self.classes_.shape[0]
+        return self._map(X, "decision_function", () if n_classes == 2 else (n_classes,))
 
     def residuals(self, X):
         """Class residuals, (n_queries, n_classes)."""
-        return self._map(X, "residuals", (len(self.classes_),))
+        return self._map(X, "residuals", (self.classes_.shape[0],))
 
     def codes(self, X):
         """Codes, (n_queries, n_train); blocks are CSR where the set makes codes sparse."""
@@ -158,7 +166,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             return getattr(self._fitted, method)(X)
         self._check_queries(X)
         call = self._call(method)
-        dtype = self._fitted.dictionary_.dtype if dtype is None else dtype
+        dtype = np.dtype("float32" if self._fitted.dictionary_.is_single else "float64") if dtype is None else dtype
         if not isinstance(X, da.Array):
             from dask import delayed
 

@@ -67,6 +67,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         simplex, or the non-negative one with a ridge.
     tol : float, default=1e-8
         Relative gap that every query must reach, in double precision for files of any precision.
+    device : str or None, default=None
+        The PyTorch device on which workers price atoms, such as ``"cuda"`` where each has a GPU; None is NumPy.
 
     Attributes
     ----------
@@ -88,9 +90,10 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     >>> clf.predict(queries)  # doctest: +SKIP
     """
 
-    def __init__(self, estimator, *, tol=1e-8):
+    def __init__(self, estimator, *, tol=1e-8, device=None):
         self.estimator = estimator
         self.tol = tol
+        self.device = device
 
     def fit(self, paths, labels):
         """Have the workers read each file once, to learn its shape and classes and check that its numbers are finite.
@@ -116,7 +119,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             )
         labels = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
         self.shards_ = [
-            Shard(str(path), own, self.estimator.normalize) for path, own in zip(paths, labels, strict=True)
+            Shard(str(path), own, self.estimator.normalize, device=self.device)
+            for path, own in zip(paths, labels, strict=True)
         ]
         found = self._on_workers(Shard.describe, [()] * len(self.shards_))
         widths = {description.n_features for description in found}

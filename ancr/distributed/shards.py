@@ -41,12 +41,25 @@ class Shard:
         Scale rows to unit ℓ2 norm as they are read.
     origin : ndarray or None
         A point that is subtracted from rows as they are read.
+    device : str or None
+        The PyTorch device on which pulls are computed, such as ``"cuda"``; None computes them with NumPy.
     """
 
     path: str
     labels: object
     normalize: bool = True
     origin: np.ndarray | None = None
+    device: str | None = None
+
+    def products(self, residuals, atoms):
+        """Inner products of residuals and atoms, as rows, in the precision of the atoms."""
+        residuals = residuals.astype(atoms.dtype)
+        if self.device is None:
+            return residuals @ atoms.T
+        import torch
+
+        left, right = (torch.as_tensor(rows, device=self.device) for rows in (residuals, atoms))
+        return (left @ right.T).cpu().numpy()
 
     def chunks(self):
         """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""
@@ -196,7 +209,7 @@ def price(shard, longest, question, most=32):
     for start, atoms in shard.chunks():
         # |fl(x·r) − x·r| ≤ (d + 2)·ε·‖x‖‖r‖, counting r's own rounding.
         error = (n_features + 2) * np.finfo(atoms.dtype).eps * longest * np.linalg.norm(residuals, axis=1)
-        pulls = residuals.astype(atoms.dtype) @ atoms.T
+        pulls = shard.products(residuals, atoms)
         here = slice(*np.searchsorted(row_of, [start, start + len(atoms)]))
         pulls[query_of[here], row_of[here] - start] = -np.inf
         _raise_floor(floor, pulls, error, most)

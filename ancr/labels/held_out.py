@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
+from ancr.backends.arrays import Array, dense, to_numpy
 from ancr.dictionary import BaseDictionary
 from ancr.labels.opinions import combined, smooth_problem
 from ancr.problem import Problem
@@ -68,8 +68,6 @@ class Judgement:
 def can_leave_out(classifier: Any) -> str | None:
     """Why the samples of a fitted classifier cannot be left out without a refit; None if they can."""
     problem = classifier.solver_.problem
-    if problem.dictionary.is_foreign:
-        return "its samples are not NumPy arrays"
     if classifier.used_rule.learns:
         return f"its rule {classifier.used_rule.name!r} learns from all samples"
     if not classifier.solver_.is_exact or not LeaveOneOut.accepts(problem):
@@ -90,11 +88,12 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     problem = classifier.solver_.problem if weights is None else _weighted(classifier.solver_.problem, weights)
     dictionary = problem.dictionary
     smooth = np.concatenate(LeaveOneOut(dictionary).map(smooth_problem(dictionary), partial(_scores, classifier)))
+    squares = np.maximum(to_numpy(dictionary.squares), 1e-300)
 
     def judge(rows: slice, c: Any, z: Any) -> tuple[np.ndarray, ...]:
         codes, queries = (z if classifier.code == "z" else c), dictionary.own_queries(rows)
         misfits = _knowing(dictionary, rows, queries).misfits(queries, codes)
-        shares = np.asarray(misfits, float) / np.maximum(dictionary.squares[rows], 1e-300)
+        shares = np.asarray(to_numpy(misfits), float) / squares[rows]
         return _scores(classifier, rows, codes, codes), *_witnesses(dictionary, rows, codes), shares
 
     parts = LeaveOneOut(dictionary).map(problem, judge)
@@ -106,14 +105,15 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     return _in_given_order(dictionary, decisions, witnesses, misfits, ~alone)
 
 
-def _knowing(dictionary: BaseDictionary, rows: slice, queries: np.ndarray) -> BaseDictionary:
-    return dictionary.knowing_cross(queries, dictionary.gram[rows], dictionary.squares[rows])
+def _knowing(dictionary: BaseDictionary, rows: slice, queries: Array) -> BaseDictionary:
+    return dictionary.knowing_cross(queries, dictionary.gram[rows, :], dictionary.squares[rows])
 
 
 def _scores(classifier: Any, rows: slice, c: Any, z: Any) -> np.ndarray:
     """Decision values of the classifier's rule for atoms whose codes over the others are known."""
     queries = classifier.dictionary_.own_queries(rows)
-    return np.asarray(classifier.scores_of_codes(queries, c, _knowing(classifier.dictionary_, rows, queries)), float)
+    scores = classifier.scores_of_codes(queries, c, _knowing(classifier.dictionary_, rows, queries))
+    return np.asarray(to_numpy(scores), float)
 
 
 def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
@@ -129,9 +129,9 @@ def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
 
 def _witnesses(dictionary: BaseDictionary, rows: slice, codes: Any) -> tuple[np.ndarray, ...]:
     """Positions and weights of those for the label of each row, then of those against it."""
-    dense = codes.toarray() if sparse.issparse(codes) else codes
+    weights = to_numpy(dense(codes))
     own = dictionary.labels[rows][:, None] == dictionary.labels
-    return (*_largest(np.where(own, dense, 0.0)), *_largest(np.where(own, 0.0, dense)))
+    return (*_largest(np.where(own, weights, 0.0)), *_largest(np.where(own, 0.0, weights)))
 
 
 def _largest(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,24 +162,22 @@ def _in_given_order(
     )
 
 
-def _misfits_and_codes(queries: np.ndarray, solution: Any) -> tuple[np.ndarray, np.ndarray]:
+def _misfits_and_codes(queries: Array, solution: Any) -> tuple[np.ndarray, np.ndarray]:
     dictionary, codes = solution.problem.dictionary, solution.codes
-    squares = np.maximum(dictionary.squared_norms(queries), 1e-300)
-    misfits = dictionary.misfits(queries, solution.sorted_codes) / squares
-    return misfits, codes.toarray() if sparse.issparse(codes) else codes
+    squares = np.maximum(to_numpy(dictionary.squared_norms(queries)), 1e-300)
+    misfits = to_numpy(dictionary.misfits(queries, solution.sorted_codes)) / squares
+    return misfits, to_numpy(dense(codes))
 
 
-def judge_in_folds(
-    classifier: Any, X: np.ndarray, y: np.ndarray, folds: list[Any], part: Callable[..., np.ndarray]
-) -> Judgement:
+def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], part: Callable[..., Array]) -> Judgement:
     """Judge each sample by a classifier that was fitted without its fold, where groups must stay together.
 
     Parameters
     ----------
     classifier : BaseRepresentationClassifier
         Cloned and fitted for each fold.
-    X, y : ndarray
-        Samples and the indices of their classes.
+    X, y : array
+        Samples, of any library, and the indices of their classes.
     folds : list
         ``(train, test)`` row numbers.
     part : callable
@@ -191,12 +189,13 @@ def judge_in_folds(
     for train, test in folds:
         fitted = clone(classifier).fit(part(X, train, train), y[train])
         queries = part(X, test, train)
-        values = fitted.judge(queries, top=1)[0]
+        values = to_numpy(fitted.judge(queries, top=1)[0])
         shares, codes = zip(*fitted.map_solutions("audit", queries, _misfits_and_codes), strict=True)
         misfits[test], codes = np.concatenate(shares), np.concatenate(codes)
         decisions[test] = values.min(axis=1, keepdims=True)  # a class missing from the training part comes last
-        decisions[np.ix_(test, fitted.classes_)] = values
-        judged[test] = np.isin(y[test], fitted.classes_)
+        classes = to_numpy(fitted.classes_)
+        decisions[np.ix_(test, classes)] = values
+        judged[test] = np.isin(y[test], classes)
         own = y[test][:, None] == y[train]
         for place, weights in enumerate((np.where(own, codes, 0.0), np.where(own, 0.0, codes))):
             columns, sizes = _largest(weights)

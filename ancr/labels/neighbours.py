@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ancr.backends.arrays import Array, check_same_kind, in_double, to_numpy
 from ancr.dictionary import BaseDictionary, check_samples
 
 # A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
@@ -29,7 +30,7 @@ def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair
     Parameters
     ----------
     dictionary : BaseDictionary
-        NumPy atoms.
+        The atoms.
     near : float
         Share of the median distance to the nearest sample below which two samples count as the same.
     """
@@ -39,7 +40,7 @@ def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair
 
 def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair]:
     rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-    apart = _distances(dictionary, dictionary.gram[rows], dictionary.squares[rows])
+    apart = _distances(dictionary, dictionary.gram[rows, :], dictionary.squares[rows])
     left, right = np.nonzero(apart <= limit)
     keep = left + start < right
     pairs = zip(left[keep] + start, right[keep], apart[left[keep], right[keep]], strict=True)
@@ -51,12 +52,13 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
     if not isinstance(near, Real) or not near >= 0.0:
         raise ValueError(f"near must be a number of at least 0, got {near!r}")
     dictionary: BaseDictionary = classifier.dictionary_
+    check_same_kind(X, dictionary.atoms, "X", "the samples of the audit")
     samples = check_samples(X, "X", dictionary.dtype)
     if samples.shape[1] != classifier.n_features_in_:
         raise ValueError(f"X must have the {classifier.n_features_in_} features of the audit, got {samples.shape[1]}")
     limit, found = near * _usual_distance(dictionary), []
-    for start in range(0, len(samples), _ROWS):
-        rows = classifier.space_.rows(samples[start : start + _ROWS])
+    for start in range(0, samples.shape[0], _ROWS):
+        rows = classifier.space_.rows(samples[start : min(start + _ROWS, samples.shape[0]), :])
         apart = _distances(dictionary, dictionary.cross(rows), dictionary.squared_norms(rows))
         for row, atom in zip(*np.nonzero(apart <= limit), strict=True):
             found.append(Pair(int(dictionary.order[atom]), start + int(row), float(apart[row, atom])))
@@ -68,15 +70,16 @@ def _usual_distance(dictionary: BaseDictionary) -> float:
     nearest = []
     for start in range(0, dictionary.n_atoms, _ROWS):
         rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-        apart = _distances(dictionary, dictionary.gram[rows], dictionary.squares[rows])
+        apart = _distances(dictionary, dictionary.gram[rows, :], dictionary.squares[rows])
         apart[np.arange(apart.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
         nearest.append(apart.min(axis=1))
     return float(np.median(np.concatenate(nearest)))
 
 
-def _distances(dictionary: BaseDictionary, cross: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def _distances(dictionary: BaseDictionary, cross: Array, squares: Array) -> np.ndarray:
     """‖x − y‖ for rows y and all atoms x."""
-    return np.sqrt(np.maximum(squares[:, None] + dictionary.squares - 2.0 * cross.astype(float), 0.0))
+    apart = in_double(squares)[:, None] + dictionary.squares - 2.0 * in_double(cross)
+    return np.sqrt(np.maximum(to_numpy(apart), 0.0))
 
 
 def _sorted(pairs: list[Pair]) -> list[Pair]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, take_rows, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import check_samples
 from ancr.messages import naming
@@ -42,7 +43,7 @@ def next_to_label(
     estimator : classifier
         A classifier of this package, fitted on the samples labelled so far.
     pool : array-like of shape (n_pool, n_features)
-        Samples without a label.
+        Samples without a label, in the library and on the device of those that the estimator was fitted on.
     n : int
         How many to choose; all that are left if there are fewer.
     labelled : array-like of int or None, default=None
@@ -84,8 +85,8 @@ def next_to_label(
     samples = _checked_pool(estimator, pool)
     if not callable(strategy) and not (isinstance(strategy, str) and strategy in STRATEGIES):
         raise ValueError(f"strategy must be one of {sorted(STRATEGIES)} or a callable, got {strategy!r}")
-    known = _rows(labelled, len(samples))
-    open_rows = np.setdiff1d(np.arange(len(samples)), known)
+    known = _rows(labelled, samples.shape[0])
+    open_rows = np.setdiff1d(np.arange(samples.shape[0]), known)
     mixed = _generator(random_state).permutation(open_rows)  # equal samples come in this order
     if not len(mixed):
         return mixed
@@ -93,14 +94,19 @@ def next_to_label(
     with warnings.catch_warnings():
         # The names of columns have been checked; parts of the pool have none.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        return mixed[function(estimator, samples[mixed], min(int(n), len(mixed)), samples[known])]
+        parts = take_rows(samples, mixed), min(int(n), len(mixed)), take_rows(samples, known)
+        return mixed[function(estimator, *parts)]
 
 
 def _checked_pool(estimator: Any, pool: Any) -> Any:
     """The pool as an array, with the columns that the estimator was fitted on, as `predict` checks them."""
     with naming("pool"):
+        check_same_kind(pool, estimator.dictionary_.atoms, "pool", "the samples that estimator was fitted on")
         samples = check_samples(pool, "pool", estimator.dictionary_.dtype)
-        validate_data(estimator, pool, reset=False, skip_check_array=True)
+        if is_foreign(pool):
+            _check_n_features(estimator, samples, reset=False)
+        else:
+            validate_data(estimator, pool, reset=False, skip_check_array=True)
     return samples
 
 
@@ -115,7 +121,7 @@ def _rows(labelled: Any, n_pool: int) -> np.ndarray:
     if labelled is None:
         return np.empty(0, int)
     with naming("labelled"):
-        rows = np.asarray(labelled)
+        rows = np.asarray(to_numpy(labelled))
     rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n_pool,) else rows
     numbers = not rows.size or (rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n_pool)
     if rows.ndim != 1 or not numbers:
@@ -123,15 +129,15 @@ def _rows(labelled: Any, n_pool: int) -> np.ndarray:
     return rows.astype(int)
 
 
-def _margins(estimator: Any, samples: np.ndarray) -> np.ndarray:
-    values = np.abs(estimator.decision_function(samples))
+def _margins(estimator: Any, samples: Array) -> np.ndarray:
+    values = to_numpy(estimator.decision_function(samples))
     if values.ndim == 1:
-        return values
-    top = np.partition(estimator.decision_function(samples), -2, axis=1)[:, -2:]
+        return np.abs(values)
+    top = np.partition(values, -2, axis=1)[:, -2:]
     return top[:, 1] - top[:, 0]
 
 
-def _least_sure(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+def _least_sure(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
     return _smallest(_margins(estimator, samples), n)
 
 
@@ -145,14 +151,14 @@ def _smallest(values: np.ndarray, n: int) -> np.ndarray:
     return order[:n]
 
 
-def _unsure_and_spread(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+def _unsure_and_spread(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
     """The least sure sample of each of n clusters of the least sure; of an empty cluster, the next least sure."""
     margins = _margins(estimator, samples)
     unsure = np.argsort(margins, kind="stable")[: _BATCHES * n]
     if len(unsure) <= n:
         return unsure
     counts = np.maximum(1.0 - margins[unsure] / (margins[unsure].max() or 1.0), _LEAST_COUNT)
-    rows = estimator.space_.rows(samples[unsure])
+    rows = to_numpy(estimator.space_.rows(take_rows(samples, unsure)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters
         clusters = KMeans(n, n_init=1, random_state=0).fit(rows, sample_weight=counts).labels_
@@ -161,7 +167,7 @@ def _unsure_and_spread(estimator: Any, samples: np.ndarray, n: int, labelled: np
     return unsure[np.concatenate([first, others])[:n]]
 
 
-def _farthest(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
     """One by one, the sample farthest from all labelled and chosen ones."""
     dictionary, space = estimator.dictionary_, estimator.space_
     if space.is_pairwise:
@@ -169,31 +175,33 @@ def _farthest(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray)
     # A dictionary of the candidates knows the inner products between them, in every space.
     own = space.dictionary(samples)
     rows = space.rows(samples)
-    nearest = np.full(len(samples), np.inf)
-    for atoms in (dictionary, space.dictionary(labelled) if len(labelled) else None):
+    nearest = np.full(samples.shape[0], np.inf)
+    for atoms in (dictionary, space.dictionary(labelled) if labelled.shape[0] else None):
         if atoms is not None:
-            apart = atoms.squared_norms(rows)[:, None] + atoms.squares - 2.0 * atoms.cross(rows)
-            nearest = np.minimum(nearest, apart.min(axis=1))
+            apart = in_double(atoms.squared_norms(rows))[:, None] + atoms.squares - 2.0 * in_double(atoms.cross(rows))
+            nearest = np.minimum(nearest, to_numpy(atoms.xp.min(apart, axis=1)))
     chosen: list[int] = []
+    squares = to_numpy(own.squares)
     for _ in range(n):
         best = int(np.argmax(nearest))
         chosen.append(best)
-        nearest = np.minimum(nearest, own.squares + own.squares[best] - 2.0 * own.gram[best])
+        nearest = np.minimum(nearest, squares + squares[best] - 2.0 * to_numpy(own.gram[best, :]))
         nearest[chosen] = -np.inf
     return np.array(chosen)
 
 
-def _at_random(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+def _at_random(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
     return np.arange(n)
 
 
 def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    def choose(estimator: Any, samples: np.ndarray, n: int, labelled: np.ndarray) -> np.ndarray:
+    def choose(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
         returned = strategy(estimator, samples)
         with naming("strategy"):
-            values = np.asarray(returned, float)
-        if values.shape != (len(samples),):
-            raise ValueError(f"strategy must return one number per sample, {len(samples)}, got shape {values.shape}")
+            values = np.asarray(to_numpy(returned), float)
+        if values.shape != (samples.shape[0],):
+            wanted = f"strategy must return one number per sample, {samples.shape[0]}"
+            raise ValueError(f"{wanted}, got shape {values.shape}")
         if np.isnan(values).any():
             raise ValueError("strategy must return one number per sample, got NaN")
         return _smallest(-values, n)

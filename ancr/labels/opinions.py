@@ -23,7 +23,7 @@ from ancr.problem import Problem
 
 def smooth_problem(dictionary: BaseDictionary) -> Problem:
     """Ridge regression on the free set, with λ the mean squared length of the atoms."""
-    return Problem.of(dictionary, "ridge", "free", alpha=float(np.mean(dictionary.squares)) or 1.0)
+    return Problem.of(dictionary, "ridge", "free", alpha=float(dictionary.xp.mean(dictionary.squares)) or 1.0)
 
 
 def combined(

@@ -1,7 +1,8 @@
 """The temperature that turns decision values into probabilities."""
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+
+from ancr.backends.arrays import entry_of_each_row, log_softmax, namespace, row_dots, row_sums, softmax
 
 
 def fit_temperature(decisions, labels, start=None):
@@ -11,8 +12,8 @@ def fit_temperature(decisions, labels, start=None):
 
     Parameters
     ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Decision values.
+    decisions : array of shape (n_samples, n_classes)
+        Decision values, of any library.
     labels : ndarray of shape (n_samples,)
         Index of the right class.
     start : float or None
@@ -21,23 +22,23 @@ def fit_temperature(decisions, labels, start=None):
     Returns
     -------
     temperature : float
-    losses : ndarray of shape (n_samples,)
+    losses : array of shape (n_samples,)
     """
-    values = decisions - decisions.max(axis=1, keepdims=True)
-    picked = values[np.arange(len(labels)), labels]
-    spread = -values.mean() or 1.0
+    xp = namespace(decisions)
+    values = decisions - xp.max(decisions, axis=1, keepdims=True)
+    picked = entry_of_each_row(values, labels)
+    spread = -float(xp.mean(values)) or 1.0
     lowest, highest = 1e-3 / spread, 1e4 / spread
     inverse = float(np.clip(1.0 / (start or spread), lowest, highest))
     for _ in range(30):
-        shares = softmax(inverse * values, axis=1)
-        means = np.einsum("ij,ij->i", shares, values)
-        slope = np.mean(means - picked)
-        curvature = np.mean(np.einsum("ij,ij,ij->i", shares, values, values) - means**2)
+        parts = softmax(inverse * values) * values
+        means = row_sums(parts)
+        slope = float(xp.mean(means - picked))
+        curvature = float(xp.mean(row_dots(parts, values) - means**2))
         # Far from the optimum Newton overshoots: change by at most a factor of four per step.
         step = inverse - slope / max(curvature, 1e-300)
         new = float(np.clip(step, max(lowest, inverse / 4), min(highest, inverse * 4)))
         if abs(new - inverse) <= 1e-3 * inverse:
             break
         inverse = new
-    losses = -log_softmax(inverse * values, axis=1)[np.arange(len(labels)), labels]
-    return 1.0 / inverse, losses
+    return 1.0 / inverse, -entry_of_each_row(log_softmax(inverse * values), labels)

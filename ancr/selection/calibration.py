@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
+from ancr.backends.arrays import like, namespace, row_squares, row_sums, softmax, to_numpy
 from ancr.labels.temperature import fit_temperature
 
 __all__ = ["Trust", "brier_losses", "calibration_error", "concentration", "fit_temperature", "least_threshold"]
@@ -24,9 +24,9 @@ def brier_losses(decisions, labels, temperature):
     >>> brier_losses(np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 0.0]]), np.array([0, 0, 1]), 0.1).round(6)
     array([0.5, 0. , 2. ])
     """
-    shares = softmax(decisions / temperature, axis=1)
-    shares[np.arange(len(labels)), labels] -= 1.0
-    return np.einsum("ij,ij->i", shares, shares)
+    shares, xp = softmax(decisions / temperature), namespace(decisions)
+    right = like(np.arange(decisions.shape[1]), decisions)[None, :] == like(labels, decisions)[:, None]
+    return row_squares(shares - xp.astype(right, shares.dtype))
 
 
 def concentration(dictionary, codes):
@@ -38,14 +38,15 @@ def concentration(dictionary, codes):
     ----------
     dictionary : Dictionary
         Gives the classes of the atoms.
-    codes : ndarray or CSR array of shape (n_queries, n_atoms)
+    codes : array or CSR array of shape (n_queries, n_atoms)
         Columns sorted by class.
     """
-    n_classes = dictionary.n_classes
+    n_classes, xp = dictionary.n_classes, dictionary.xp
     weights = dictionary.class_sums(abs(codes))
-    total = weights.sum(axis=1)
-    share = weights.max(axis=1) / np.where(total > 0, total, 1.0)
-    return (n_classes * np.where(total > 0, share, 1.0 / n_classes) - 1.0) / (n_classes - 1)
+    total = row_sums(weights)
+    some = total > 0.0
+    share = xp.max(weights, axis=1) / xp.where(some, total, xp.ones_like(total))
+    return (n_classes * xp.where(some, share, xp.full_like(share, 1.0 / n_classes)) - 1.0) / (n_classes - 1)
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Trust:
     @classmethod
     def learn(cls, decisions, concentrations, labels, temperature, precision):
         """Learn from held-out samples."""
+        decisions, concentrations = to_numpy(decisions), to_numpy(concentrations)
         right = decisions.argmax(axis=1) == labels
         features = np.column_stack([_margins(decisions, temperature), concentrations])
         if right.all() or not right.any():  # nothing to learn: the margin alone ranks the answers
@@ -81,20 +83,28 @@ class Trust:
         else:
             model = LogisticRegression(C=10.0).fit(features, right)
             weights = np.concatenate([model.intercept_, model.coef_[0]])
-        confidence = expit(weights[0] + features @ weights[1:])
+        confidence = _sigmoid(weights[0] + features @ weights[1:])
         threshold, coverage = least_threshold(confidence, right, precision)
         return cls(temperature, weights, threshold, precision, coverage)
 
     def confidence(self, decisions, concentrations):
         """Probability that the class with the largest decision value is right."""
         margins = _margins(decisions, self.temperature)
-        return expit(self.weights[0] + self.weights[1] * margins + self.weights[2] * concentrations)
+        intercept, margin, concentration = self.weights.tolist()
+        return _sigmoid(intercept + margin * margins + concentration * concentrations)
 
 
 def _margins(decisions, temperature):
     """Gap between the two largest decision values over the temperature: their log-odds, capped where certain anyway."""
-    top = np.partition(decisions, -2, axis=1)[:, -2:]
-    return np.minimum((top[:, 1] - top[:, 0]) / temperature, 30.0)
+    xp = namespace(decisions)
+    top = xp.sort(decisions, axis=1)[:, -2:]
+    return xp.clip((top[:, 1] - top[:, 0]) / temperature, None, 30.0)
+
+
+def _sigmoid(values):
+    """1 / (1 + exp(−v))."""
+    xp = namespace(values)
+    return 1.0 / (1.0 + xp.exp(xp.clip(-values, None, 700.0 if values.dtype == xp.float64 else 80.0)))
 
 
 def least_threshold(confidence, right, precision):

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplitter
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import indexable
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr import spaces
-from ancr.backends.arrays import needs_numpy
+from ancr.backends.arrays import concat, is_foreign, is_single, like, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.columns import warn_of_dominant_column
 from ancr.progress import progress_bar
@@ -271,14 +271,19 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """
         self._validate_params()
         self._check_grid()
-        needs_numpy(X, type(self).__name__)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        given = y  # whose library `classes_` keeps
+        if is_foreign(X):
+            X, y = self._check_foreign(X, reset=True), column_or_1d(to_numpy(y))
+        else:
+            X, given = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
+            y = given
         check_classification_targets(y)
-        indexable(X, y, groups)
-        weights = weights_of_samples(sample_weight, self.class_weight, y, len(X))
-        used = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
+        groups = None if groups is None else to_numpy(groups)
+        indexable(range(X.shape[0]), y, groups)
+        weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
+        used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         own = None if weights is None else weights[used]
-        some = self._spaces[0].part(X, used, used) if len(used) < len(X) else X
+        some = self._spaces[0].part(X, used, used) if len(used) < len(y) else X
         splits = partial(self._splits, X, y, groups, used)
         data = (some, y[used], groups is not None, own, splits)
 
@@ -290,8 +295,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         best = running[choose(running, self.scoring, self.one_standard_error)]
         if best.decisions is None:  # forgotten when another setting was ahead
             best = self._scored_again(best, *data)
-        space = best.candidate.space.within_budget(len(used), X.itemsize).prepare(some)
-        dictionary = space.dictionary(X, y, weights=weights)
+        space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8).prepare(some)
+        dictionary = space.dictionary(X, given, weights=weights)
         self._learn(space, dictionary, partial(self._learned, space, best, tried, running))
         warn_of_dominant_column(X, self)
         return self
@@ -364,7 +369,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """The samples to choose on, and how they are held out."""
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and not grouped)
         able = all(self._needs_no_refit(small[space], settings) for space, settings in grid.items())
-        fits = self.cv is None or 4 * len(X) ** 2 <= GRAM_BUDGET
+        fits = self.cv is None or 4 * len(y) ** 2 <= GRAM_BUDGET
         splits = None if one_out and able and fits else splits
         held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)), weights)
         return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out
@@ -372,7 +377,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def _splits(self, X, y, groups, used, rows):
         """Folds of some of the ``used`` samples, those of some weight; a splitter of the user sees all samples."""
         chosen = used[rows] if self.cv is None else np.arange(len(y))
-        X, y, groups = X[chosen], y[chosen], None if groups is None else np.asarray(groups)[chosen]
+        # A splitter wants samples to count them; those on a device stay there.
+        X = chosen[:, None] if is_foreign(X) else X[chosen]
+        y, groups = y[chosen], None if groups is None else np.asarray(groups)[chosen]
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -436,7 +443,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def _missing_label(self, classes):
         """The label that stands for no answer."""
-        missing = self.reject_label
+        missing, classes = self.reject_label, to_numpy(classes)
         if missing is None:
             missing = "rejected" if classes.dtype.kind in "OUS" else min(-1, int(classes.min()) - 1)
         if np.isin(missing, classes):
@@ -467,13 +474,15 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
                 UserWarning,
                 stacklevel=2,
             )
-        labels = self.classes_[np.argmax(decisions, axis=1)]
-        sure = self.trust_.confidence(decisions, concentrations) >= self.trust_.threshold
+        winners = to_numpy(self.dictionary_.xp.argmax(decisions, axis=1))
+        labels = to_numpy(self.classes_)[winners]
+        sure = to_numpy(self.trust_.confidence(decisions, concentrations)) >= self.trust_.threshold
         both = np.result_type(labels.dtype, np.asarray(self.reject_label_).dtype)
         # Numbers stay numbers; otherwise labels and the reject label keep their own types.
-        labels = labels.astype(both if labels.dtype.kind in "iuf" and both.kind in "if" else object)
+        numbers = labels.dtype.kind in "iuf" and both.kind in "if"
+        labels = labels.astype(both if numbers else object)
         labels[~sure] = self.reject_label_
-        return labels
+        return like(labels, decisions) if numbers else labels
 
     def audit(self):
         """The labels of the training samples, each judged by all other samples at the chosen settings.
@@ -516,7 +525,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             ),
         )
         decisions, concentrations = zip(*parts, strict=True)
-        return np.concatenate(decisions), np.concatenate(concentrations)
+        return concat(decisions), concat(concentrations)
 
     def predict_proba(self, X):
         """Softmax of the decision values over the temperature learned from held-out samples.
@@ -540,6 +549,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
+        tags.array_api_support = True
         tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in self.constraints)
         tags.input_tags.pairwise = any(space.is_pairwise for space in self._spaces)
         return tags

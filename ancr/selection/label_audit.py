@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from ancr.backends.arrays import needs_numpy
+from ancr.backends.arrays import Array, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, RepresentationClassifier
 from ancr.dictionary import check_samples
 from ancr.labels.audit import LabelAudit, audit_fitted, make_audit
@@ -27,7 +27,7 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Samples.
+        Samples; those of other libraries than NumPy are judged on their device, and the audit holds NumPy arrays.
     y : array-like of shape (n_samples,)
         Their labels, some of them wrong.
     estimator : classifier or None, default=None
@@ -57,17 +57,16 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     estimator = ANCRClassifierCV() if estimator is None else estimator
     if not isinstance(estimator, BaseRepresentationClassifier):
         raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
-    needs_numpy(X, "audit_labels")
-    X, y = check_samples(X), column_or_1d(y)
-    check_consistent_length(X, y)
+    X, y = check_samples(X), column_or_1d(to_numpy(y))
+    check_consistent_length(range(X.shape[0]), y)
     if groups is None:
         return audit_fitted(clone(estimator).fit(X, y))
-    return _audit_groups(estimator, X, y, column_or_1d(groups))
+    return _audit_groups(estimator, X, y, column_or_1d(to_numpy(groups)))
 
 
-def _audit_groups(estimator: Any, X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
+def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
     with naming("groups"):
-        check_consistent_length(X, groups)
+        check_consistent_length(y, groups)
     classes, given = np.unique(y, return_inverse=True)
     folds = _folds_of_groups(given, groups)
     searches = isinstance(estimator, RepresentationClassifierCV)

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ancr.backends.arrays import concat, in_double, is_foreign, like, namespace, row_major, to_numpy
 from ancr.problem import Problem
 from ancr.rules import Rule, named_rule
 from ancr.selection.calibration import brier_losses, concentration, fit_temperature
@@ -57,8 +59,8 @@ class Outcome:
 
     candidate: Candidate
     rule: str | Rule
-    decisions: np.ndarray | None
-    concentrations: np.ndarray | None
+    decisions: Any
+    concentrations: Any
     atoms_used: float
     labels: np.ndarray
     near: float | None = None  # the temperature of a similar setting
@@ -70,11 +72,13 @@ class Outcome:
     temperature: float = field(init=False)
 
     def __post_init__(self):
-        self.right = self.decisions.argmax(axis=1) == self.labels
-        self.temperature, log_losses = fit_temperature(self.decisions, self.labels, self.near)
-        squares = brier_losses(self.decisions, self.labels, self.temperature)
-        self.losses = {"brier": squares, "log_loss": log_losses}
-        self.decisions = self.decisions.astype(np.float32)
+        decisions = in_double(self.decisions)
+        xp = namespace(decisions)
+        self.right = to_numpy(xp.argmax(decisions, axis=1)) == self.labels
+        self.temperature, log_losses = fit_temperature(decisions, self.labels, self.near)
+        squares = brier_losses(decisions, self.labels, self.temperature)
+        self.losses = {"brier": to_numpy(squares), "log_loss": to_numpy(log_losses)}
+        self.decisions = xp.astype(decisions, xp.float32)
 
     def score(self, scoring):
         """Score of each sample, larger is better: a share of right answers, or a loss with its sign changed."""
@@ -126,20 +130,19 @@ def leave_one_out(dictionary, candidates, rules, code):
 
         def decide(rows, c, z):
             codes, queries = (z if code == "z" else c), single.own_queries(rows)
-            knowing = single.knowing_cross(queries, single.gram[rows], single.squares[rows])
+            knowing = single.knowing_cross(queries, single.gram[rows, :], single.squares[rows])
             values = [rule.scores(knowing, queries, codes) for rule in prepared]
-            left = np.flatnonzero(alone[rows])
-            for decisions in values:  # without its only sample a class comes last
-                decisions[left, single.labels[rows][left]] = decisions[left].min(axis=1)
-            return *values, concentration(single, z), _entries(z)
+            # Without its only sample a class comes last.
+            left = np.eye(single.n_classes, dtype=bool)[single.labels[rows]] & alone[rows][:, None]
+            return *(_put_last(decisions, left) for decisions in values), concentration(single, z), _entries(z)
 
         *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
         for place, (rule, parts) in enumerate(zip(rules, decisions, strict=True)):
             outcome = Outcome(
                 candidate,
                 rule,
-                np.concatenate(parts).astype(float),
-                np.concatenate(concentrations),
+                concat(parts),
+                concat(concentrations),
                 sum(used) / single.n_atoms,
                 single.labels,
                 temperatures[place],
@@ -156,17 +159,27 @@ def _coarse(dictionary):
     the tolerance falls with that share, and below a hundredth single precision is not enough. Nor is it for numbers
     whose squares it cannot represent.
     """
-    square = float(dictionary.squares.mean())
+    square = float(dictionary.xp.mean(dictionary.squares))
     spread = 1.0 - dictionary.squared_mean / square if square else 1.0
     tol = max(_TOL * min(spread, 1.0), 1e-8)
-    if spread < 1e-2 or not 1e-15 < dictionary.longest < 1e15 or dictionary.dtype == np.float32:
-        return dictionary, max(tol, 1e-6) if dictionary.dtype == np.float32 else tol
+    if spread < 1e-2 or not 1e-15 < dictionary.longest < 1e15 or dictionary.is_single:
+        return dictionary, max(tol, 1e-6) if dictionary.is_single else tol
     return dictionary.in_single, max(tol, 1e-6)
 
 
 def _entries(codes):
-    """Number of entries that codes store."""
+    """Number of entries that codes use."""
+    if is_foreign(codes):
+        return int(namespace(codes).count_nonzero(codes))
     return codes.nnz if sparse.issparse(codes) else codes.size
+
+
+def _put_last(decisions, where):
+    """Decision values with those at ``where``, a NumPy mask, lowered to the least of their row."""
+    if not where.any():
+        return decisions
+    xp = namespace(decisions)
+    return xp.where(like(where, decisions), xp.min(decisions, axis=1, keepdims=True), decisions)
 
 
 @dataclass(frozen=True)
@@ -209,22 +222,21 @@ class Folds:
         """
         space = self.space.prepare(X)
         dictionary = space.dictionary(X, y, classes=classes, weights=weights)
-        queries = queries.astype(dictionary.dtype, order="C", copy=False)
-        empty = np.diff(dictionary.bounds) == 0
+        queries = row_major(queries, dictionary.dtype)
+        empty = np.diff(dictionary.bounds)[None, :] == 0
         rules = [named_rule(rule).prepare(dictionary) for rule in self.rules]
 
         def decide(rows, solution):
             codes, z = solution.sorted_codes, solution.sorted_members
-            values = [rule.scores(dictionary, rows, codes) for rule in rules]
-            for decisions in values:  # a class missing from the training part comes last
-                decisions[:, empty] = decisions.min(axis=1, keepdims=True)
+            # A class missing from the training part comes last.
+            values = [_put_last(rule.scores(dictionary, rows, codes), empty) for rule in rules]
             return *values, concentration(dictionary, z), _entries(z)
 
         results = []
         for solver in self._solvers(dictionary):
             *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
-            decisions = [np.concatenate(part).astype(np.float32) for part in values]
-            results.append((*decisions, np.concatenate(concentrations), sum(used) / len(queries)))
+            decisions = [row_major(concat(part), dictionary.xp.float32) for part in values]
+            results.append((*decisions, concat(concentrations), sum(used) / queries.shape[0]))
         return results
 
     def _solvers(self, dictionary):
@@ -246,10 +258,8 @@ def _join_folds(settings, parts, y, classes, folds):
     for number, candidate in enumerate(candidates):
         *decisions, concentrations, used = zip(*(part[number] for part in parts), strict=True)
         for rule, values in zip(rules, decisions, strict=True):
-            values = np.concatenate(values).astype(float)
-            yield Outcome(
-                candidate, rule, values, np.concatenate(concentrations), np.average(used, weights=counts), labels
-            )
+            mean_used = np.average(used, weights=counts)
+            yield Outcome(candidate, rule, concat(values), concat(concentrations), mean_used, labels)
 
 
 @dataclass(frozen=True)

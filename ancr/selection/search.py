@@ -32,8 +32,8 @@ class HeldOut:
 
     Attributes
     ----------
-    X, y : ndarray
-        Samples and labels.
+    X, y : array
+        Samples, of any library, and labels.
     rules : sequence
         Rules, by name or as objects; each candidate is scored with all of them.
     splits : callable or None
@@ -44,7 +44,7 @@ class HeldOut:
         Weights of the samples.
     """
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     rules: Sequence[Any]
     splits: Callable[[np.ndarray], list[Any]] | None

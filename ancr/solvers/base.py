@@ -130,8 +130,10 @@ class Solver(AxisObject, ABC):
             rows = queries[block, :] if first is None else first(queries[block, :])
             with dictionary.keeping(rows):
                 solution = self.solve(rows, **options)
+                result = then(rows, solution)
+                # Last, because work that ran out of memory is repeated.
                 unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
-                return then(rows, solution)
+                return result
 
         self.warm_up(queries if first is None else first(queries[:1, :]))
         # A solver holds about five such rows at once.

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ancr.problem import Problem
 from ancr.quadratics import QUADRATICS
 from ancr.sets import SETS, Set
+from ancr.solvers.absolute import DeviceAbsolute
 from ancr.solvers.admm import ADMM
 from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
@@ -22,7 +23,7 @@ from ancr.solvers.working_set.host import HostWorkingSet
 
 # What each name stands for: the first of these that does not refuse the problem.
 SOLVERS: dict[str, tuple[Callable[..., Solver], ...]] = {
-    "exact": (ClosedForm, GramClosedForm, DeviceWorkingSet, HostWorkingSet, Relaxed),
+    "exact": (ClosedForm, GramClosedForm, DeviceWorkingSet, DeviceAbsolute, HostWorkingSet, Relaxed),
     "closed_form": (ClosedForm, GramClosedForm),
     "admm": (ADMM,),
     "interior_point": (InteriorPoint,),

@@ -24,22 +24,40 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr.backends.arrays import blas_threads_for, map_rows
+from ancr.backends.arrays import (
+    Array,
+    blas_threads_for,
+    in_double,
+    is_foreign,
+    like,
+    map_rows,
+    namespace,
+    row_dots,
+)
 from ancr.backends.psd import psd_inverse
 from ancr.dictionary import BaseDictionary
+from ancr.kernel_dictionary import ProductsDictionary
 from ancr.problem import Problem
 from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.relaxed import Relaxed, factors_of, from_last_pricing, inner_problem, shift
 from ancr.solvers.whitening import spectrum
+from ancr.solvers.working_set.device import DeviceWorkingSet
+from ancr.solvers.working_set.device_leaving_out import DeviceLeavingOut
 from ancr.solvers.working_set.host import HostWorkingSet, Run
 
 # Atoms per block: more than for queries, since no matrix product has to stay in cache.
 BLOCK_ROWS = 1024
 
 # Solvers whose problems can be solved for each atom without it.
-_SOLVERS: tuple[Solver, ...] = (ClosedForm(), GramClosedForm(), HostWorkingSet(), Relaxed())
+_SOLVERS: tuple[Solver, ...] = (
+    ClosedForm(),
+    GramClosedForm(),
+    DeviceWorkingSet(),
+    HostWorkingSet(),
+    Relaxed(),
+)
 
 Block = Callable[[slice], tuple[Any, Any]]
 
@@ -96,12 +114,12 @@ class LeaveOneOut:
 
         # c, z, b and what they are made from: about five rows of n numbers per atom.
         results = map_rows(work, self.dictionary.atoms, 40 * n, BLOCK_ROWS)
-        if not free:
+        if not free and not self.dictionary.is_foreign:
             codes = sparse.csr_array(sparse.vstack([z for _, z in results], format="csr"))
             self._known[id(problem.constraint)] = self._known[id(problem.constraint), problem.relaxation] = codes
-            if unmet := sum(self._unmet):
-                text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
-                warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        if not free and (unmet := sum(self._unmet)):
+            text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return [result for result, _ in results]
 
     def _free(self, problem: Problem) -> Block:
@@ -109,48 +127,35 @@ class LeaveOneOut:
         # The ridge would be lost in the rounding of a single-precision Gram matrix.
         dictionary = self._double
         inverse = psd_inverse(quadratic.matrix(dictionary), quadratic.ridge)
+        xp = dictionary.xp
+        sums, plane, total = 0.0 * inverse[0, :], inverse, 1.0
         if problem.constraint.sums_to_one:
-            sums = inverse.sum(axis=1)
-            plane = inverse - np.outer(sums, sums) / sums.sum()
-        else:
-            sums, plane = np.zeros(len(inverse)), inverse
+            sums = xp.sum(inverse, axis=1)
+            total = float(xp.sum(sums))
+            plane = inverse - sums[:, None] * (sums / total)
         linear = quadratic.target * dictionary.gram if quadratic.blocks else None
+        diagonal = xp.linalg.diagonal(plane)
 
         def block(rows: slice) -> tuple[Any, Any]:
-            own = np.arange(rows.start, rows.stop)
-            pick = np.arange(len(own))
             if linear is None:  # scaled so that the own entry is −1, row i represents x_i by the others
-                codes = -plane[rows] / plane[own, own][:, None]
+                codes = -plane[rows, :] / diagonal[rows][:, None]
             else:
-                pulled = linear[rows].copy()
-                pulled[pick, own] = 0.0
-                codes = pulled @ plane + sums / (sums.sum() or 1.0)
+                codes = _without_own(xp.asarray(linear[rows, :], copy=True), rows) @ plane + sums / total
                 # Entry i is brought to zero; on Σc = 1 the sum stays the same.
-                codes -= (codes[pick, own] / plane[own, own])[:, None] * plane[rows]
-            codes[pick, own] = 0.0
-            codes = codes.astype(self.dictionary.dtype, copy=False)
+                codes -= (xp.linalg.diagonal(codes[:, rows]) / diagonal[rows])[:, None] * plane[rows, :]
+            codes = xp.astype(_without_own(codes, rows), self.dictionary.dtype, copy=False)
             return codes, codes
 
         return block
 
     def _constrained(self, problem: Problem) -> Block:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
-        ratio = np.ones(problem.dictionary.n_atoms)
-        if problem.relaxation is None:
-            # b of an atom is a row of the Gram matrix only if queries and atoms have the same centre.
-            same = problem.quadratic.target == problem.quadratic.gram
-            inner, leverage = replace(problem, fixed_origin=not same), np.zeros(problem.dictionary.n_atoms)
-        else:
-            spectrum_ = self._spectrum_of(problem)
-            # The rank-one update is one of b about the given origin.
-            inner = inner_problem(problem, spectrum_.at(shift(problem)).dictionary)
-            # 1 − h is small for an isolated atom: h must not come from a product in single precision.
-            leverage = spectrum_.leverage(shift(problem))
-            factors = factors_of(problem)
-            ratio = ratio if factors is None else factors**2
+        self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
+        if self.dictionary.is_foreign:
+            return self._in_lock_step(problem)
+        inner, leverage, ratio = self._inner(problem)
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
         gram, ratio = solver.source.gram, ratio * solver.per_query
-        self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
         constraint = id(problem.constraint)
         known = self._known.get((constraint, problem.relaxation), self._known.get(constraint))
 
@@ -161,7 +166,49 @@ class LeaveOneOut:
             run.to_the_end()
             self._unmet.append(int(np.count_nonzero(~(run.finished() | run.in_doubt()))))
             z = solver.given(run.codes())
-            return (z if problem.relaxation is None else _without_own(run, z)), z
+            return (z if problem.relaxation is None else _near_the_set(run, z, rows)), z
+
+        return block
+
+    def _inner(self, problem: Problem) -> tuple[Problem, Any, Any]:
+        """The problem in z, the leverage h of each atom, and what an atom is as a multiple of itself as a query."""
+        xp, zeros = problem.dictionary.xp, 0.0 * problem.dictionary.squares
+        if problem.relaxation is None:
+            # b of an atom is a row of the Gram matrix only if queries and atoms have the same centre.
+            same = problem.quadratic.target == problem.quadratic.gram
+            return replace(problem, fixed_origin=not same), zeros, xp.ones_like(zeros)
+        spectrum_ = self._spectrum_of(problem)
+        # The rank-one update is one of b about the given origin.
+        inner = inner_problem(problem, spectrum_.at(shift(problem)).dictionary)
+        factors = factors_of(problem)
+        ratio = xp.ones_like(zeros) if factors is None else problem.dictionary.like(factors**2)
+        # 1 − h is small for an isolated atom: h must not come from a product in single precision.
+        return inner, spectrum_.leverage(shift(problem)), ratio
+
+    def _in_lock_step(self, problem: Problem) -> Block:
+        """Blocks on the device of the atoms."""
+        inner, leverage, ratio = self._inner(problem)
+        form = inner.standard_form.problem
+        products = ProductsDictionary.of(form.dictionary)
+        exact: Any = DeviceLeavingOut(self._tol)
+        solver = exact.prepare(replace(form, dictionary=products, fixed_origin=True))
+        divisor, xp = form.quadratic.target * form.dictionary.units**2, products.xp
+        quadratic, double, left = form.quadratic, products.in_double, (1.0 - leverage) * ratio
+        rank_one = xp.where(leverage > 0.0, left / quadratic.target**2, xp.zeros_like(left))
+
+        def block(rows: slice) -> tuple[Any, Any]:
+            cross = _without_own(double.gram[rows, :] / left[rows][:, None], rows)
+            queries = xp.concat([cross, (double.squares / left / ratio)[rows][:, None]], axis=1)
+            solution = solver.without_own(queries, np.arange(rows.start, rows.stop), rank_one[rows])
+            self._unmet.append(int(xp.count_nonzero(~solution.converged)))
+            z = solution.sorted_codes
+            if problem.relaxation is None:
+                return z, z
+            linear = quadratic.linear(double, queries)
+            exactly = in_double(z)
+            pull = quadratic.pull(double, queries, exactly)
+            pull -= (rank_one[rows] * row_dots(linear, exactly))[:, None] * linear
+            return xp.astype(_without_own(pull / divisor + exactly, rows), z.dtype, copy=False), z
 
         return block
 
@@ -183,7 +230,19 @@ def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray,
     return run
 
 
-def _without_own(run: Run, z: sparse.csr_array) -> np.ndarray:
-    codes = from_last_pricing(run, z)
-    codes[np.arange(len(codes)), run.banned] = 0.0
-    return codes.astype(run.problem.dictionary.dtype, copy=False)
+def _near_the_set(run: Run, z: sparse.csr_array, rows: slice) -> np.ndarray:
+    return _without_own(from_last_pricing(run, z), rows).astype(run.problem.dictionary.dtype, copy=False)
+
+
+def _without_own(values: Array, rows: slice) -> Array:
+    """Values of the atoms ``rows`` (as rows) for all atoms (as columns), with zero for each with itself; in place.
+
+    Arrays of other libraries than NumPy are copied.
+    """
+    own = np.arange(rows.start, rows.stop)
+    if not is_foreign(values):
+        values[np.arange(len(own)), own] = 0.0
+        return values
+    xp = namespace(values)
+    mask = like(own, values)[:, None] == like(np.arange(values.shape[1]), values)[None, :]
+    return xp.where(mask, xp.zeros_like(values), values)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ancr.backends.arrays import Array
 from ancr.problem import Problem
 from ancr.solution import Solution
 from ancr.solvers.base import Solver
 from ancr.solvers.choice import make_solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.matching_pursuit import matching_pursuit
 
 
 class SparseAugmented(Solver):
@@ -30,8 +33,6 @@ class SparseAugmented(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """It extends a closed form."""
-        if problem.dictionary.is_foreign:
-            return "it runs on NumPy arrays only"
         return ClosedForm().refuses(problem)
 
     def set_up(self) -> None:
@@ -45,9 +46,12 @@ class SparseAugmented(Solver):
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        from ancr.solvers.kernels import add_matching_pursuit
-
         solution = self._ridge.solve(queries)
-        linear = self.problem.dictionary.cross(queries)
-        add_matching_pursuit(self._gram, linear, self.n_nonzero, self._rounding, solution.sorted_codes)
+        products = self._gram, self.problem.dictionary.cross(queries), self.n_nonzero, self._rounding
+        if self.problem.dictionary.is_foreign:
+            solution = replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
+        else:
+            from ancr.solvers.kernels import add_matching_pursuit
+
+            add_matching_pursuit(*products, solution.sorted_codes)
         return solution.with_history() if history else solution

@@ -30,7 +30,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 
 from ancr.backends.arrays import (
     Array,
@@ -42,6 +41,7 @@ from ancr.backends.arrays import (
     row_dots,
     to_numpy,
 )
+from ancr.backends.memory import working_bytes
 from ancr.backends.small_systems import solve_kept
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
@@ -70,7 +70,7 @@ class _Batch:
     """Unfinished queries: working sets with their codes, atoms in use first.
 
     Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b in double precision, without columns
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b (less half the ℓ1 price) in double precision, without columns
     where H is not kept; ``support`` beyond the atoms in use is padding.
     """
 
@@ -171,7 +171,9 @@ class DeviceWorkingSet(Solver):
         """It supports arrays other than NumPy's and plain sets with inequalities, without an ℓ1 term."""
         if not problem.dictionary.is_foreign:
             return "it is for arrays of libraries other than NumPy"
-        return "it has no ℓ1 term" if problem.has_l1_term else refuses(problem)
+        if problem.has_l1_term and (not problem.constraint.nonnegative or problem.quadratic.multiples is not None):
+            return "it has an ℓ1 term on the non-negative set alone, the same for all atoms"
+        return refuses(problem)
 
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""
@@ -189,6 +191,7 @@ class DeviceWorkingSet(Solver):
         diagonal = to_numpy(quadratic.diagonal(dictionary))
         self._longest, self._shortest = float(np.sqrt(diagonal.max())), shortest(diagonal)
         self._kappa = kappa_of(diagonal, self.sums_to_one)
+        self._half_absolute = quadratic.absolute / 2.0 if problem.has_l1_term else 0.0
         keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget or not dictionary.has_coordinates
         self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
         if keeps_matrix:  # by whether it is in single precision
@@ -224,16 +227,16 @@ class DeviceWorkingSet(Solver):
         support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
         linear = code[:, :0]
         if self._matrix is not None:
-            linear = self._work.quadratic.linear(self._double, in_double(queries))
+            linear = self._less_absolute(self._work.quadratic.linear(self._double, in_double(queries)))
         none = np.zeros(n, np.int64)
         return _Batch(CAPACITIES[0], np.arange(n), none, none, queries, linear, support, code)
 
     def _parts(self, batches: list[_Batch], capacity: int) -> Iterator[_Batch]:
-        """Batches whose blocks of H, including scratch space, stay within scikit-learn's ``working_memory``."""
+        """Batches whose blocks of H, including scratch space, stay within `working_bytes`."""
         if not batches:
             return
         whole = replace(_join(batches), capacity=capacity)
-        most = max(1, int(get_config()["working_memory"] * 2**20 // (4 * 8 * capacity**2)))
+        most = max(1, working_bytes(whole.code) // (4 * 8 * capacity**2))
         for part in np.array_split(np.arange(whole.size), -(-whole.size // most)):
             yield whole.take(part)
 
@@ -278,7 +281,7 @@ class DeviceWorkingSet(Solver):
         if not batch.size:
             return batch
         batch, allowed, pull = self._admit(batch, prices)
-        blocks = self._blocks(batch.support)
+        blocks = self._blocks(batch)
         if self._matrix is not None:
             pull = self._sharp_pull(blocks, batch)
         code, fell = self._exchange(blocks, batch, allowed, pull)
@@ -296,7 +299,10 @@ class DeviceWorkingSet(Solver):
         xp, quadratic = dictionary.xp, self._work.quadratic
         used = batch.code > 0.0
         started = bool(batch.count.any())
-        pull = self._pull_from_features(dictionary, batch) if self._matrix is None else self._pull(dictionary, batch)
+        if self._matrix is None:
+            pull = self._less_absolute(self._pull_from_features(dictionary, batch))
+        else:
+            pull = self._pull(dictionary, batch)
         own = xp.astype(gather(pull, batch.support), xp.float64) - self._prices(batch.support) * batch.code
         if quadratic.ridge and started:
             pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
@@ -316,6 +322,10 @@ class DeviceWorkingSet(Solver):
         if batch.count.any():
             pull -= self._combined(self._matrices[dictionary.is_single], batch)
         return pull
+
+    def _less_absolute(self, pull: Array) -> Array:
+        """Pulls less half the weight of Σc, which the ℓ1 term is on the orthant."""
+        return pull - self._half_absolute if self._half_absolute else pull
 
     def _pull_from_features(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
         """The same through the features, without H."""
@@ -379,8 +389,9 @@ class DeviceWorkingSet(Solver):
         batch = replace(old.resized(support.shape[1]), support=support)
         return batch, xp.concat([used, joins & ~known], axis=1), own - limit[:, None]
 
-    def _blocks(self, support: Array) -> Array:
+    def _blocks(self, batch: _Batch) -> Array:
         """H + κ on each working set, in double precision."""
+        support = batch.support
         xp, quadratic, dictionary = namespace(support), self._work.quadratic, self._double
         size, capacity = support.shape
         if self._matrix is not None:
@@ -531,7 +542,8 @@ class DeviceWorkingSet(Solver):
         target = self._work.quadratic.target
         if self._matrix is None or self._form.factor != 1.0 or not target:
             return None
-        cross = self._work.dictionary.cross_as_given(begun.linear / target, begun.queries, self._form.aim)
+        linear = begun.linear + self._half_absolute if self._half_absolute else begun.linear
+        cross = self._work.dictionary.cross_as_given(linear / target, begun.queries, self._form.aim)
         given = self.problem.dictionary
         return given.knowing_cross(queries, given.xp.astype(cross, given.dtype, copy=False))
 

@@ -1,0 +1,90 @@
+"""How much memory a block of work may take where an array lives, and what to do if there is less."""
+
+import warnings
+from collections import deque
+
+from sklearn import get_config
+
+# scikit-learn's own ``working_memory``, in MiB: whoever sets another number means it.
+_UNCHANGED = 1024
+# Share of a device's free memory for one block; the rest is for what several steps of the work hold at once.
+_SHARE = 0.25
+
+
+def working_bytes(array):
+    """Bytes that a block of work on this array may take.
+
+    scikit-learn's ``working_memory`` or, on a device for which nobody has changed that, a quarter of what is free.
+    """
+    given = get_config()["working_memory"]
+    free = free_bytes(array) if given == _UNCHANGED else None
+    return int(given * 2**20) if free is None else int(_SHARE * free)
+
+
+def free_bytes(array):
+    """Free memory of the device of an array, what its library keeps for reuse included; None for the host's."""
+    from array_api_compat import is_cupy_array, is_torch_array
+
+    if is_torch_array(array) and array.device.type == "cuda":
+        import torch
+
+        kept = torch.cuda.memory_reserved(array.device) - torch.cuda.memory_allocated(array.device)
+        return torch.cuda.mem_get_info(array.device)[0] + kept
+    if is_cupy_array(array):
+        import cupy
+
+        return array.device.mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+    return None
+
+
+def release(array):
+    """Give memory that a library keeps for reuse back to the device of an array."""
+    from array_api_compat import is_cupy_array, is_torch_array
+
+    if is_torch_array(array) and array.device.type == "cuda":
+        import torch
+
+        torch.cuda.empty_cache()
+    elif is_cupy_array(array):
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def is_out_of_memory(error):
+    """Whether an exception, of any library, says that memory is not enough."""
+    named = type(error).__name__ == "OutOfMemoryError"
+    return named or isinstance(error, MemoryError) or "ALLOC_FAILED" in str(error)
+
+
+def in_blocks_that_fit(work, blocks, rows):
+    """``[work(block) for block in blocks]``; where memory is not enough, blocks are halved and the work is repeated.
+
+    One warning for all blocks says so.
+    """
+    waiting, results, warned = deque(blocks), [], False
+    while waiting:
+        block, failed = waiting.popleft(), False
+        try:
+            results.append(work(block))
+        except Exception as error:
+            failed = is_out_of_memory(error)
+            if not failed or block.stop - block.start < 2:
+                raise
+        if failed:  # only here, where the exception no longer holds the arrays of the work
+            release(rows)
+            half = -(-(block.stop - block.start) // 2)
+            waiting = deque(piece for whole in (block, *waiting) for piece in _cut(whole, half))
+            if not warned:
+                warnings.warn(
+                    f"out of memory with {block.stop - block.start} rows at once: going on with {half}; "
+                    "sklearn.set_config(working_memory=...) in MiB sets what a block may take",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            warned = True
+    return results
+
+
+def _cut(block, size):
+    return [slice(start, min(start + size, block.stop)) for start in range(block.start, block.stop, size)]

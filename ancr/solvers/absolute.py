@@ -1,0 +1,80 @@
+r"""SRC's problem on arrays of any library: min ‖y − Xc‖² + μ‖c‖₁ as a problem on the orthant.
+
+With c = c⁺ − c⁻ and both parts non-negative, ‖c‖₁ = Σc⁺ + Σc⁻: over the atoms and their mirror images the ℓ1 term is
+linear, and `DeviceWorkingSet` solves what is left. An atom and its mirror image never pull at once, so that one of the
+two entries is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ancr.backends.arrays import Array
+from ancr.problem import Problem
+from ancr.quadratics import Quadratic
+from ancr.sets import SETS
+from ancr.solution import Solution
+from ancr.solvers.base import Solver
+from ancr.solvers.working_set.device import DeviceWorkingSet
+from ancr.solvers.working_set.host import refuses
+
+
+class DeviceAbsolute(Solver):
+    """The ℓ1 problem on the free and the non-negative set, for all queries in lock-step.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
+    """
+
+    name = "exact"
+    options = ("tol",)
+    is_exact = True
+
+    def __init__(self, tol: float | None = None) -> None:
+        self.tol = tol
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It supports arrays other than NumPy's, and needs an ℓ1 term without class terms."""
+        if not problem.dictionary.is_foreign:
+            return "it is for arrays of libraries other than NumPy"
+        if not problem.has_l1_term:
+            return "it is for quadratic='l1'"
+        if problem.quadratic.blocks:
+            return "it has no class terms"
+        return refuses(problem)
+
+    def set_up(self) -> None:
+        """Mirror the atoms and prepare the solver over both halves."""
+        dictionary: Any = self.problem.dictionary
+        quadratic: Quadratic = self.problem.quadratic
+        self._factors = None if quadratic.multiples is None else 1.0 / quadratic.multiples
+        if self._factors is not None:  # atoms divided by their multiples have one ℓ1 price
+            dictionary, quadratic = dictionary.rescaled(self._factors), quadratic.without_multiples()
+        self._signed = not self.problem.constraint.nonnegative
+        if self._signed:
+            both = None if quadratic.surcharges is None else np.tile(quadratic.surcharges, 2)
+            dictionary, quadratic = dictionary.mirrored, replace(quadratic, surcharges=both)
+        exact: Any = DeviceWorkingSet(self.tol)
+        self._exact = exact.prepare(replace(
+            self.problem, dictionary=dictionary, quadratic=quadratic, constraint=SETS["nonnegative"]
+        ))  # fmt: skip
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """As for the exact solver."""
+        return self._exact.warning(unmet, total)
+
+    def solve(self, queries: Array, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        inner, n = self._exact.solve(queries), self.problem.dictionary.n_atoms
+        codes, xp = inner.sorted_codes, self.problem.dictionary.xp
+        if self._signed:
+            codes = codes[:, :n] - codes[:, n:]
+        if self._factors is not None:
+            codes = codes * xp.astype(self.problem.dictionary.like(self._factors), codes.dtype)
+        solution = Solution(codes, inner.n_iter, inner.converged, self.problem, queries)
+        return solution.with_history() if history else solution
