@@ -208,11 +208,12 @@ def test_two_classes(arrays):
     np.testing.assert_array_equal(np.asarray(values) > 0, np.asarray(clf.predict(queries)) == 1)
 
 
-def test_explanations_are_numpy_arrays(arrays):
-    samples, queries = CASES["n > d"]
-    truth = np.arange(60) % 3
-    plain = ANCRClassifier().fit(samples, truth).explain(queries, top=2)
-    moved = ANCRClassifier().fit(arrays(samples), arrays(truth)).explain(arrays(queries), top=2)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_explanations_are_numpy_arrays(arrays, kernel):
+    samples, queries = CASES["n > d"][0], CASES["n > d"][1][:10]
+    truth, clf = np.arange(60) % 3, ANCRClassifier(kernel=kernel)
+    plain = clone(clf).fit(samples, truth).explain(queries, top=2)
+    moved = clone(clf).fit(arrays(samples), arrays(truth)).explain(arrays(queries), top=2)
     for expected, found in zip(plain, moved, strict=True):
         assert found.label == expected.label
         np.testing.assert_array_equal(found.indices, expected.indices)

@@ -26,6 +26,7 @@ import numpy as np
 from joblib import cpu_count
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 from ancr.backends import array_api
@@ -129,12 +130,6 @@ def check_same_kind(queries, atoms, what="queries", whose="atoms"):
             f"{what} must use the same namespace and the same device as {whose}: expected {describe(atoms)}, got "
             f"{describe(queries)}. Convert the queries, or fit again with samples of their kind."
         )
-
-
-def needs_numpy(array, method):
-    """Raise if a method that supports only NumPy arrays is given others."""
-    if is_foreign(array):
-        raise ValueError(f"{method} runs on NumPy arrays only, got {describe(array)}; convert the samples to NumPy")
 
 
 def describe(array):
@@ -447,7 +442,8 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     rows : array of shape (n_rows, …)
         The array to process; only its length and library matter here.
     row_bytes : int
-        Memory needed per row during the work; all blocks in progress together stay within `working_bytes`.
+        Memory needed per row during the work; all blocks in progress together stay within scikit-learn's
+        ``working_memory``, on a device within `ancr.backends.memory.working_bytes`.
     block_rows : int
         Maximum number of rows per block; on an accelerator blocks are as large as memory allows.
 
@@ -462,7 +458,8 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     foreign = is_foreign(rows)
     n_threads = 1 if foreign else thread_count()
     block_rows = n_rows if foreign else block_rows
-    budget = working_bytes(rows) // max(1, n_threads * row_bytes)
+    allowed = working_bytes(rows) if foreign else int(get_config()["working_memory"] * 2**20)
+    budget = allowed // max(1, n_threads * row_bytes)
     rounds = -(-n_rows // (n_threads * max(1, min(block_rows, budget))))
     size = -(-n_rows // (n_threads * rounds))  # every thread gets the same number of equal blocks
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

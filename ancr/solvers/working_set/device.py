@@ -70,8 +70,8 @@ class _Batch:
     """Unfinished queries: working sets with their codes, atoms in use first.
 
     Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b (less half the ℓ1 price) in double precision, without columns
-    where H is not kept; ``support`` beyond the atoms in use is padding.
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b, less half the ℓ1 price, in double
+    precision, without columns where H is not kept; ``support`` beyond the atoms in use is padding.
     """
 
     capacity: int
