@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 
 from ancr.backends.arrays import to_numpy
+from ancr.labels.evidence import evidence_against
 from ancr.labels.held_out import Judgement, Witnesses, can_leave_out, leave_each_out
 from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
+from ancr.labels.odds import odds_against
+from ancr.labels.patterns import by_patterns
+from ancr.labels.repetition import SYSTEMATIC, repetition
 from ancr.labels.suspicion import ErrorCount, Errors
+from ancr.labels.temperature import fit_temperature
 
 # The least that a suspicious sample keeps of its weight: at zero it could not be judged again.
 _LEAST_WEIGHT = 1e-3
@@ -32,8 +37,8 @@ class LabelAudit:
     classes : ndarray of shape (n_classes,)
         Sorted labels.
     score : ndarray of shape (n_samples,)
-        Log-odds against the given label, larger is more suspicious, see `ancr.labels.suspicion`; −∞ for a sample that
-        could not be judged: one whose class has no other, and one of weight zero.
+        Log-odds against the given label, larger is more suspicious, see `ancr.labels.evidence` and `ancr.labels.odds`;
+        −∞ for a sample that could not be judged: one whose class has no other, and one of weight zero.
     probability : ndarray of shape (n_samples,)
         Calibrated probability that the given label is right.
     suggested : ndarray of shape (n_samples,)
@@ -227,10 +232,21 @@ def audit_fitted(classifier: Any, rounds: int = 2) -> LabelAudit:
 
 
 def _errors(judgement: Judgement, given: np.ndarray) -> Errors:
-    """What the samples that could be judged say about how many labels are wrong."""
-    if not judgement.judged.any():
+    """What the samples that could be judged say about how many labels are wrong.
+
+    Errors at random are told best by `evidence_against`, errors that repeat each other by `odds_against`; which of the
+    two they are is seen from the most suspicious.
+    """
+    judged = judgement.judged
+    if not judged.any():
         raise ValueError("y: every class has one sample, so that no label can be judged by others")
-    return Errors(judgement.decisions[judgement.judged], given[judgement.judged])
+    decisions, labels = judgement.decisions[judged], given[judged]
+    suggested = decisions.argmax(axis=1)
+    errors = Errors(odds_against(decisions, fit_temperature(decisions, labels)[0]), labels, suggested)
+    if repetition(errors.probability(), suggested, labels, decisions.shape[1]) > SYSTEMATIC:
+        return errors
+    opinions = [values[judged] for values in judgement.opinions]
+    return Errors(evidence_against([*opinions, by_patterns(opinions[-1], labels)], labels), labels, suggested)
 
 
 def make_audit(

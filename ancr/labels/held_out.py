@@ -48,8 +48,9 @@ class Judgement:
     Attributes
     ----------
     decisions : ndarray of shape (n_samples, n_classes)
-        Decision values without the sample itself, larger is better: those of the classifier and of a smooth setting,
-        see `ancr.labels.opinions`.
+        Decision values without the sample itself, larger is better: all opinions in one, see `ancr.labels.opinions`.
+    opinions : list of ndarray of shape (n_samples, n_classes)
+        Decision values of the classifier, and of a smooth setting where there is one.
     speaks_for, speaks_against : Witnesses
         Samples in its code with the same label, and those with another.
     misfits : ndarray of shape (n_samples,)
@@ -59,6 +60,7 @@ class Judgement:
     """
 
     decisions: np.ndarray
+    opinions: list[np.ndarray]
     speaks_for: Witnesses
     speaks_against: Witnesses
     misfits: np.ndarray
@@ -97,12 +99,11 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
         return _scores(classifier, rows, codes, codes), *_witnesses(dictionary, rows, codes), shares
 
     parts = LeaveOneOut(dictionary).map(problem, judge)
-    decisions, *witnesses, misfits = (np.concatenate(part) for part in zip(*parts, strict=True))
+    sharp, *witnesses, misfits = (np.concatenate(part) for part in zip(*parts, strict=True))
     alone = np.diff(dictionary.bounds)[dictionary.labels] == 1
-    if not alone.all():
-        decisions = combined(decisions, smooth, dictionary.labels, ~alone)
+    decisions = sharp.copy() if alone.all() else combined(sharp, smooth, dictionary.labels, ~alone)
     decisions[alone, dictionary.labels[alone]] = decisions[alone].min(axis=1)
-    return _in_given_order(dictionary, decisions, witnesses, misfits, ~alone)
+    return _in_given_order(dictionary, decisions, [sharp, smooth], witnesses, misfits, ~alone)
 
 
 def _knowing(dictionary: BaseDictionary, rows: slice, queries: Array) -> BaseDictionary:
@@ -144,7 +145,12 @@ def _largest(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _in_given_order(
-    dictionary: BaseDictionary, decisions: np.ndarray, witnesses: list[np.ndarray], misfits: np.ndarray, judged: Any
+    dictionary: BaseDictionary,
+    decisions: np.ndarray,
+    opinions: list[np.ndarray],
+    witnesses: list[np.ndarray],
+    misfits: np.ndarray,
+    judged: np.ndarray,
 ) -> Judgement:
     def given(values: np.ndarray, missing: Any = 0.0) -> np.ndarray:
         full = np.full((dictionary.n_samples, *values.shape[1:]), missing, values.dtype)
@@ -155,6 +161,7 @@ def _in_given_order(
     places_for, weights_for, places_against, weights_against = witnesses
     return Judgement(
         given(decisions),
+        [given(values) for values in opinions],
         Witnesses(given(names[places_for], -1), given(weights_for)),
         Witnesses(given(names[places_against], -1), given(weights_against)),
         given(misfits),
@@ -201,4 +208,4 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
             columns, sizes = _largest(weights)
             kept[2 * place][test, : columns.shape[1]] = np.where(columns >= 0, train[columns], -1)
             kept[2 * place + 1][test, : sizes.shape[1]] = sizes
-    return Judgement(decisions, Witnesses(*kept[:2]), Witnesses(*kept[2:]), misfits, judged)
+    return Judgement(decisions, [decisions], Witnesses(*kept[:2]), Witnesses(*kept[2:]), misfits, judged)

@@ -1,17 +1,10 @@
-r"""How suspicious a label is, from decision values of a sample that was held out, and how many labels are wrong.
+r"""How many labels are wrong, and how likely each is, from how suspicious every label would be on every sample.
 
-**The score.** With d_k the decision value of class k and T the temperature at which softmax(d/T) predicts the given
-labels best,
-
-    s = T·log mean_{k ≠ given} exp(d_k/T) − d_given,
-
-the log-odds against the given label, up to a constant. A wrong label lies far below *all* others, a confused one just
-below the best: the mean tells them apart better than the best other class alone.
-
-**How many.** Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong ones. F₁ is known: it is what the
-scores of labels drawn at random would be, with the class of largest decision value taken for the truth. Above the
-median t of F₁ right labels are rare, so that π ≈ P(s > t) / P₁(s > t). This is exact for errors that hit every class
-alike; it counts too few where wrong labels are similar to the right ones.
+Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong ones. F₁ is known: it is what labels drawn at
+random would score, with the class that the others suggest taken for the truth. Above the level t that seven in ten of
+them reach, right labels are rare, so that π ≈ P(s > t) / P₁(s > t). A higher level would count fewer right labels as
+wrong, but from fewer samples. This is exact for errors that hit every class alike; it counts too few where wrong
+labels are similar to the right ones.
 """
 
 from __future__ import annotations
@@ -19,40 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.isotonic import IsotonicRegression
-
-from ancr.labels.temperature import fit_temperature
 
 # Standard errors to either side of the estimate: an interval of 95 %.
 _WIDTH = 1.96
-
-
-def suspicion(decisions: np.ndarray, labels: np.ndarray, temperature: float | None = None) -> np.ndarray:
-    """Log-odds against the given label of each sample, larger is more suspicious; see the module.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Decision values of samples that were held out.
-    labels : ndarray of shape (n_samples,)
-        Index of the given class.
-    temperature : float or None
-        T; None means `fit_temperature`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ancr.labels.suspicion import suspicion
-    >>> suspicion(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([1, 0]), temperature=1.0).tolist()
-    [-1.0, 1.0]
-    """
-    scale = fit_temperature(decisions, labels)[0] if temperature is None else temperature
-    rows = np.arange(len(labels))
-    others = decisions / scale
-    own = others[rows, labels].copy()
-    others[rows, labels] = -np.inf
-    return scale * (logsumexp(others, axis=1) - np.log(max(decisions.shape[1] - 1, 1)) - own)
+# Share of random labels that are above the level at which wrong labels are counted.
+_REACHED = 0.7
 
 
 def random_labels(labels: np.ndarray, n_classes: int, seed: int = 0) -> np.ndarray:
@@ -86,32 +51,35 @@ class ErrorCount:
 
 
 class Errors:
-    """How many labels are wrong, and how likely each is, from held-out decision values.
+    """How many labels are wrong, and how likely each is.
 
     Parameters
     ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Decision values.
+    against : ndarray of shape (n_samples, n_classes)
+        How suspicious each label would be on each sample: see `ancr.labels.odds` and `ancr.labels.evidence`.
     labels : ndarray of shape (n_samples,)
         Index of the given class.
+    suggested : ndarray of shape (n_samples,)
+        Index of the class that the other samples suggest.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from ancr.labels.odds import odds_against
     >>> from ancr.labels.suspicion import Errors
     >>> random = np.random.default_rng(0)
     >>> truth = random.integers(0, 5, 1000)
     >>> given = np.where(random.uniform(size=1000) < 0.1, (truth + 1) % 5, truth)
-    >>> errors = Errors(np.eye(5)[truth] + 0.2 * random.normal(size=(1000, 5)), given)
+    >>> decisions = np.eye(5)[truth] + 0.2 * random.normal(size=(1000, 5))
+    >>> errors = Errors(odds_against(decisions, 0.1), given, decisions.argmax(axis=1))
     >>> bool(errors.count.low < (given != truth).sum() < errors.count.high)
     True
     """
 
-    def __init__(self, decisions: np.ndarray, labels: np.ndarray) -> None:
-        scale = fit_temperature(decisions, labels)[0]
-        self.scores, self._wrong = suspicion(decisions, labels, scale), _as_if_wrong(decisions, scale)
+    def __init__(self, against: np.ndarray, labels: np.ndarray, suggested: np.ndarray) -> None:
+        self.scores, self._wrong = against[np.arange(len(labels)), labels], _as_if_wrong(against, suggested)
         n = len(labels)
-        level = float(np.median(self._wrong))
+        level = float(np.quantile(self._wrong, 1.0 - _REACHED))
         above, reached = float((self.scores > level).mean()), float((self._wrong > level).mean()) or 1.0
         spread = _WIDTH * np.sqrt(max(above * (1.0 - above), 1.0 / n) / n)
         self.share, low, high = np.clip(np.array([above, above - spread, above + spread]) / reached, 0.0, 1.0)
@@ -137,8 +105,8 @@ class Errors:
         return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.0, 1.0)
 
 
-def _as_if_wrong(decisions: np.ndarray, scale: float) -> np.ndarray:
-    """Scores of labels drawn at random, with the class of largest decision value taken for the truth."""
-    top, rounds = decisions.argmax(axis=1), min(decisions.shape[1] - 1, 10)
-    drawn = [random_labels(top, decisions.shape[1], seed) for seed in range(rounds)]
-    return np.concatenate([suspicion(decisions, labels, scale) for labels in drawn])
+def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:
+    """Scores of labels drawn at random, with the suggested class taken for the truth."""
+    rows, n_classes = np.arange(len(suggested)), against.shape[1]
+    seeds = range(min(n_classes - 1, 10))
+    return np.concatenate([against[rows, random_labels(suggested, n_classes, seed)] for seed in seeds])

@@ -7,7 +7,11 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
 import ancr
-from ancr.labels.suspicion import Errors, random_labels, suspicion
+from ancr.labels.evidence import evidence_against
+from ancr.labels.odds import all_others, best_other, odds_against
+from ancr.labels.patterns import by_patterns
+from ancr.labels.repetition import SYSTEMATIC, repetition
+from ancr.labels.suspicion import Errors, random_labels
 
 RELAXED = ancr.ANCRClassifier(alpha=0.1, relaxation=1.0)
 
@@ -225,18 +229,77 @@ def test_a_fold_that_holds_all_other_classes_is_named(digits):
         ancr.audit_labels(X, y, estimator=RELAXED, groups=np.arange(60) < 50 + 10 * y)
 
 
-def test_suspicion_is_the_log_odds():
+def test_odds_are_those_of_the_definition():
     decisions = np.random.default_rng(0).normal(size=(50, 4))
+    decisions[0] = [900.0, 0.0, 1.0, 2.0]  # a class that is sure: nothing may cancel
+    shares = np.exp(decisions[1:] / 0.3)
+    expected = 0.3 * np.log((shares.sum(axis=1, keepdims=True) - shares) / 3 / shares)
+    found = odds_against(decisions, 0.3)
+    np.testing.assert_allclose(found[1:], expected, atol=1e-9)
+    rest = 0.3 * np.log(np.exp(np.array([0.0, 1.0, 2.0]) / 0.3).sum())
+    np.testing.assert_allclose(all_others(decisions, 0.3)[0], [rest, 900.0, 900.0, 900.0])
+    without = np.array([np.delete(decisions, k, axis=1).max(axis=1) for k in range(4)]).T
+    np.testing.assert_array_equal(best_other(decisions), without)
     labels = np.random.default_rng(1).integers(0, 4, 50)
-    shares = np.exp(decisions / 0.3)
-    own = shares[np.arange(50), labels]
-    expected = 0.3 * np.log((shares.sum(axis=1) - own) / 3 / own)
-    np.testing.assert_allclose(suspicion(decisions, labels, 0.3), expected)
     assert (random_labels(labels, 4) != labels).all()
 
 
 def test_no_errors_are_counted_where_there_are_none():
     labels = np.random.default_rng(0).integers(0, 5, 400)
-    count = Errors(np.eye(5)[labels] + 0.05 * np.random.default_rng(1).normal(size=(400, 5)), labels).count
+    decisions = np.eye(5)[labels] + 0.05 * np.random.default_rng(1).normal(size=(400, 5))
+    count = Errors(odds_against(decisions, 0.1), labels, decisions.argmax(axis=1)).count
     assert count.estimate == 0
     assert count.high < 5
+
+
+def test_patterns_are_those_of_refits():
+    random = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [8, 9, 10])
+    decisions = random.normal(size=(27, 3)) + 2.0 * np.eye(3)[labels]
+    found = by_patterns(decisions, labels)
+    centres = np.array([decisions[labels == k].mean(axis=0) for k in range(3)])
+    apart = decisions - centres[labels]
+    covariance = apart.T @ apart / 27
+    inverse = np.linalg.inv(0.4 * covariance + 0.6 * np.trace(covariance) / 3 * np.eye(3))
+    for i in range(27):
+        for k in range(3):
+            others = (labels == k) & (np.arange(27) != i)  # the own class without the sample itself
+            gap = decisions[i] - decisions[others].mean(axis=0)
+            expected = -0.5 * gap @ inverse @ gap + np.log((labels == k).mean())
+            np.testing.assert_allclose(found[i, k], expected)
+
+
+def test_patterns_of_a_class_without_samples_come_last():
+    labels = np.repeat([0, 2], 6)
+    found = by_patterns(np.random.default_rng(0).normal(size=(12, 3)), labels)
+    assert (found[:, 1] <= found.min()).all()
+
+
+def noisy_decisions(n_classes=12, n=1200):
+    """Classes in pairs that are often confused."""
+    random = np.random.default_rng(0)
+    truth = random.integers(0, n_classes, n)
+    values = np.eye(n_classes)[truth] + 0.7 * np.eye(n_classes)[truth ^ 1]
+    return values + 0.25 * random.normal(size=(n, n_classes)), truth, random
+
+
+def test_evidence_finds_random_errors_among_confused_classes():
+    decisions, truth, random = noisy_decisions()
+    wrong = random.uniform(size=len(truth)) < 0.05
+    given = np.where(wrong, (truth + random.integers(1, 12, len(truth))) % 12, truth)
+    own = np.arange(len(truth)), given
+    by_odds = average_precision_score(wrong, odds_against(decisions, 0.1)[own])
+    by_evidence = average_precision_score(wrong, evidence_against([decisions], given)[own])
+    assert by_evidence > by_odds + 0.005
+
+
+@pytest.mark.parametrize("systematic", [False, True])
+def test_errors_that_repeat_each_other_are_told_from_scattered_ones(systematic):
+    decisions, truth, random = noisy_decisions()
+    wrong = random.uniform(size=len(truth)) < 0.1
+    steps = 2 if systematic else random.integers(1, 12, len(truth))
+    given = np.where(wrong, (truth + steps) % 12, truth)
+    found = repetition(wrong.astype(float), decisions.argmax(axis=1), given, 12)
+    assert (found > SYSTEMATIC) == systematic
+    assert repetition(np.zeros(4), np.arange(4), np.arange(4), 4) == 1.0
+    assert repetition(np.ones(4), np.zeros(4, int), np.ones(4, int), 2) == 1.0
