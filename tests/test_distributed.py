@@ -369,11 +369,22 @@ def test_pricing_keeps_the_hardest_pulls_and_skips_known_atoms(tmp_path, monkeyp
         (ancr.ProCRCClassifier(), "no class blocks"),
         (ancr.ANCRClassifier(relaxation=0.1), "no relaxation"),
         (ancr.ANCRClassifier(alpha=-1.0), "alpha"),
+        (ancr.ANCRClassifier(class_weight="balanced"), "class_weight=None"),
     ],
 )
 def test_estimators_unsuited_to_shards_are_refused(estimator, message):
     with pytest.raises(ValueError, match=message):
         ShardedClassifier(estimator).fit(["a.npy"], ["b.npy"])
+
+
+def test_weights_reach_a_fit_in_memory_and_are_refused_on_shards(data):
+    X, y, Q = data
+    weights = np.linspace(0.1, 2.0, len(X))
+    found = DaskClassifier(ancr.ANCRClassifier(alpha=0.1)).fit(X, y, sample_weight=weights).decision_function(Q)
+    expected = ancr.ANCRClassifier(alpha=0.1).fit(X, y, sample_weight=weights).decision_function(Q)
+    np.testing.assert_allclose(found, expected)
+    with pytest.raises(ValueError, match="sample_weight: atoms on shards have no weights"):
+        ShardedClassifier(ancr.ANCRClassifier()).fit(["a.npy"], ["b.npy"], sample_weight=weights)
 
 
 def test_bad_files_are_named(data, cluster, tmp_path):

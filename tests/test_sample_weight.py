@@ -7,6 +7,7 @@ import pytest
 import quadprog
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.linear_model import orthogonal_mp
 
 import ancr
 from ancr.dictionary import Dictionary
@@ -307,6 +308,30 @@ def test_bad_class_weights_are_refused(Classifier, class_weight, match):
     X, y = np.random.default_rng(0).normal(size=(24, 3)), np.arange(24) % 4
     with pytest.raises(ValueError, match=match):
         Classifier(class_weight=class_weight).fit(X, y)
+
+
+def test_matching_pursuit_prefers_atoms_of_more_weight():
+    X, y, Q, weights = a_problem(14)
+    clf = ancr.SACRCClassifier(n_nonzero=4, alpha=0.1).fit(X, y, sample_weight=weights)
+    ridge = ancr.CRCClassifier(alpha=0.1).fit(X, y, sample_weight=weights)
+    atoms, queries = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (X, Q))
+    sparse_part = clf.solver_.solve(queries).codes - ridge.solver_.solve(queries).codes
+    # Matching pursuit compares correlations as they are: lengths that it is given decide the pick, as weights do.
+    expected = orthogonal_mp(atoms.T * weights, queries.T, n_nonzero_coefs=4).T * weights
+    np.testing.assert_allclose(sparse_part, expected, atol=1e-8)
+    plain = orthogonal_mp(atoms.T, queries.T, n_nonzero_coefs=4).T
+    assert np.abs(plain - expected).max() > 0.01
+
+
+def test_matching_pursuit_on_arrays_of_any_library_picks_the_same():
+    from ancr.solvers.kernels import add_matching_pursuit
+    from ancr.solvers.matching_pursuit import matching_pursuit
+
+    X, _, Q, weights = a_problem(15)
+    codes = np.zeros((len(Q), len(X)))
+    products = X @ X.T, Q @ X.T, weights, 5, 1e-10
+    add_matching_pursuit(*products, codes)
+    np.testing.assert_allclose(matching_pursuit(*products), codes, atol=1e-9)
 
 
 def test_what_weights_cannot_do_is_said():

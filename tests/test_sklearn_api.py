@@ -30,7 +30,7 @@ INSTANCES = [
 
 
 # Two copies share a code and pay λ/2 together, so that on a hard set weight 2 gives their answers: the check passes.
-# These differ: the rule "reg" and matching pursuit see two atoms, copies of an ℓ1 code pay λ together and not λ/2, and
+# These differ: the rule "reg" sees two atoms, copies of an ℓ1 code pay λ together and not λ/2, and
 # ADMM stops elsewhere on its path. ``docs/labels.md`` says it at length.
 NOT_COPIES = (ancr.CRCClassifier, ancr.CROCClassifier, ancr.SRCClassifier)
 

@@ -99,12 +99,13 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Fit a clone of the classifier on arrays in memory."""
         from sklearn.base import clone
 
         self.close()
-        self.estimator_ = clone(self.estimator).fit(X, y)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_ = clone(self.estimator).fit(X, y, **weights)
         return self
 
     @property

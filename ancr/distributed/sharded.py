@@ -95,7 +95,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.device = device
 
-    def fit(self, paths, labels):
+    def fit(self, paths, labels, sample_weight=None):
         """Have the workers read each file once, to learn its shape and classes and check that its numbers are finite.
 
         Parameters
@@ -104,11 +104,15 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             Files of atoms: ``.npy``, ``.zarr`` or ``.parquet``.
         labels : list or str
             One ``.npy`` file or array of labels for each path; for parquet, the name of the column that holds them.
+        sample_weight : None
+            Atoms on shards have no weights: anything else is refused.
 
         Returns
         -------
         self
         """
+        if sample_weight is not None:
+            raise ValueError("sample_weight: atoms on shards have no weights; a classifier in memory takes them")
         self._check_settings()
         if isinstance(paths, str) or not hasattr(paths, "__len__"):
             raise ValueError(f"paths must be a list of files, got {paths!r}")
@@ -162,6 +166,11 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "estimator must have kernel='linear' and power=1 to be used on shards; store the rows of its space in "
                 f"the files instead (Space.rows), got {self.estimator!r}"
+            )
+        if self.estimator.class_weight is not None:
+            raise ValueError(
+                "estimator must have class_weight=None to be used on shards, whose atoms have no weights, "
+                f"got {self.estimator!r}"
             )
         if self.estimator._make_rule().learns:
             raise ValueError(

@@ -86,11 +86,12 @@ def follow_central_path(atoms, queries, weight, wanted, max_iter, codes, n_iter)
 
 
 @njit(**_ENTRY)
-def add_matching_pursuit(gram, linear, n_nonzero, rounding, codes):
+def add_matching_pursuit(gram, linear, weights, n_nonzero, rounding, codes):
     """Add to each row of ``codes`` the query's code by orthogonal matching pursuit.
 
     With L the factor of the picked atoms' Gram block, the correlation of the residual with all atoms falls by
-    u_t·w_t at pick t, where u = L⁻¹b and w_t is the new atom's Gram row made orthogonal to the rows before it.
+    u_t·w_t at pick t, where u = L⁻¹b and w_t is the new atom's Gram row made orthogonal to the rows before it. The pick
+    is the atom whose correlation times its weight is largest.
     """
     n = gram.shape[0]
     ortho = np.empty((n_nonzero, n))
@@ -103,8 +104,8 @@ def add_matching_pursuit(gram, linear, n_nonzero, rounding, codes):
         while count < n_nonzero:
             best, hardest = 0, -1.0
             for j in range(n):
-                if abs(pull[j]) > hardest:
-                    best, hardest = j, abs(pull[j])
+                if weights[j] * abs(pull[j]) > hardest:
+                    best, hardest = j, weights[j] * abs(pull[j])
             new = ortho[count]
             for j in range(n):
                 new[j] = gram[best, j]
@@ -114,8 +115,8 @@ def add_matching_pursuit(gram, linear, n_nonzero, rounding, codes):
                 old = ortho[i]
                 for j in range(n):
                     new[j] -= weight * old[j]
-            first = hardest if count == 0 else first
-            if hardest <= rounding * first or new[best] <= rounding * gram[best, best]:
+            first = abs(pull[best]) if count == 0 else first
+            if abs(pull[best]) <= rounding * first or new[best] <= rounding * gram[best, best]:
                 break  # nothing left to explain, or nothing new to explain it with
             pivot = np.sqrt(new[best])
             for j in range(n):

@@ -9,7 +9,7 @@ from ancr.backends.arrays import Array, concat, device, in_double, map_rows, nam
 from ancr.solvers.working_set.gathering import gather, put
 
 
-def matching_pursuit(gram: Array, linear: Array, n_nonzero: int, rounding: float) -> Array:
+def matching_pursuit(gram: Array, linear: Array, weights: Array, n_nonzero: int, rounding: float) -> Array:
     """Codes with at most ``n_nonzero`` entries, one row per query.
 
     Parameters
@@ -18,6 +18,8 @@ def matching_pursuit(gram: Array, linear: Array, n_nonzero: int, rounding: float
         Inner products of the atoms.
     linear : array of shape (n_queries, n_atoms)
         Inner products of queries and atoms.
+    weights : array of shape (n_atoms,)
+        Factors of the correlations that are compared where an atom is picked.
     n_nonzero : int
         Atoms to pick.
     rounding : float
@@ -25,19 +27,19 @@ def matching_pursuit(gram: Array, linear: Array, n_nonzero: int, rounding: float
     """
     # The rows that each query has made orthogonal, and the one it is working on.
     row_bytes = 2 * n_nonzero * linear.shape[1] * 8
-    parts = map_rows(lambda block: _picked(gram, linear[block, :], n_nonzero, rounding), linear, row_bytes)
+    parts = map_rows(lambda block: _picked(gram, linear[block, :], weights, n_nonzero, rounding), linear, row_bytes)
     return concat(parts)
 
 
-def _picked(gram: Array, linear: Array, n_nonzero: int, rounding: float) -> Array:
+def _picked(gram: Array, linear: Array, trust: Array, n_nonzero: int, rounding: float) -> Array:
     xp, (rows, n) = namespace(linear), linear.shape
     kind = {"dtype": xp.float64, "device": device(linear)}
     ortho, factor = xp.zeros((rows, n_nonzero, n), **kind), xp.zeros((rows, n_nonzero, n_nonzero), **kind)
     pull, diagonal = in_double(linear), in_double(xp.linalg.diagonal(gram))
     columns, ahead, went_on = [], [], []
     for count in range(n_nonzero):
-        # 1. The atom that the residual correlates with most, made orthogonal to those picked.
-        best = xp.argmax(xp.abs(pull), axis=1)
+        # 1. The atom whose weighted correlation with the residual is largest, made orthogonal to those picked.
+        best = xp.argmax(trust * xp.abs(pull), axis=1)
         here = best[:, None]
         pulled = gather(pull, here)[:, 0]
         new = in_double(xp.take(gram, best, axis=0))
