@@ -116,7 +116,7 @@ class GramDictionary(BaseDictionary):
         """‖x‖² of each atom, in double precision."""
         return self.xp.clip(in_double(self.xp.linalg.diagonal(self.gram)), 0.0, None)
 
-    @property
+    @cached_property
     def squared_mean(self) -> float:
         """‖x̄‖², the mean of the Gram matrix."""
         return float(self.xp.mean(row_means(self.gram)))
@@ -331,9 +331,12 @@ class KernelDictionary(GramDictionary):
         return vars(self).get("is_convex", True)
 
     def _gram(self) -> Array:
-        """The lower half in blocks of rows, and its mirror image; on a device all at once."""
+        """The lower half in blocks of rows, and its mirror image; on a device all at once, in double precision."""
         if self.is_foreign:
-            return self._made_even(self._values(self.atoms))
+            # Solvers need it in double precision in any case; inner products that were given are judged as they are.
+            from_double = self.is_single and self.kernel.is_certain
+            values = self.in_double.gram if from_double else self._made_even(self._values(self.atoms))
+            return self.xp.astype(values, self.dtype)
         gram = np.empty((self.n_atoms, self.n_atoms), self.dtype)
         for start in range(0, self.n_atoms, _GRAM_ROWS):
             stop = min(start + _GRAM_ROWS, self.n_atoms)

@@ -48,17 +48,28 @@ def is_foreign(array):
     """
     if isinstance(array, (np.ndarray, list, tuple)):
         return False
-    from array_api_compat import is_array_api_obj, is_dask_array, is_numpy_array
+    return _library_of(array) is not None
 
-    return is_array_api_obj(array) and not is_numpy_array(array) and not is_dask_array(array)
+
+# By the type of an array, which decides both: a solver on a device asks hundreds of times per call.
+_LIBRARIES: dict[type, Any] = {}
+
+
+def _library_of(array):
+    """The array API namespace of a foreign array; None for anything else."""
+    kind = type(array)
+    if kind not in _LIBRARIES:
+        from array_api_compat import array_namespace, is_array_api_obj, is_dask_array, is_numpy_array
+
+        foreign = is_array_api_obj(array) and not is_numpy_array(array) and not is_dask_array(array)
+        _LIBRARIES[kind] = array_namespace(array) if foreign else None
+    return _LIBRARIES[kind]
 
 
 def namespace(array):
     """The array API namespace of an array; NumPy's for anything that is not an array yet."""
     if is_foreign(array):
-        from array_api_compat import array_namespace
-
-        return array_namespace(array)
+        return _library_of(array)
     import array_api_compat.numpy as xp
 
     return xp
