@@ -32,14 +32,16 @@ def _simplex_threshold(points, radius=1.0):
     total = xp.sum(below, axis=1, keepdims=True)
     # Both are lower bounds on θ: no entry of the projection exceeds the radius.
     threshold = xp.clip((total - radius) / points.shape[1], -radius, None)
-    count = None
+    count = xp.full_like(total, xp.inf)
     while True:
         above = below > threshold
         kept = xp.sum(xp.astype(above, points.dtype), axis=1, keepdims=True)
-        if count is not None and not bool(xp.any(kept != count)):
+        falls = kept < count  # rounding may let it rise again, and so on without end
+        if not bool(xp.any(falls)):
             return (largest + threshold)[:, 0]
         total = xp.sum(xp.where(above, below, xp.zeros_like(below)), axis=1, keepdims=True)
-        count, threshold = kept, (total - radius) / xp.clip(kept, 1.0, None)
+        threshold = xp.where(falls, (total - radius) / xp.clip(kept, 1.0, None), threshold)
+        count = xp.where(falls, kept, count)
 
 
 def project_simplex(points, radius=1.0):
