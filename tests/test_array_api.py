@@ -513,3 +513,11 @@ with sklearn.config_context(array_api_dispatch=True):
             assert clf.score(arrays(X), arrays(y)) == 1.0
 """
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "SCIPY_ARRAY_API": "1"})
+
+
+@pytest.mark.parametrize("low", [2.0, 2e-10, 2e-20])
+def test_projection_ends_where_an_entry_is_the_threshold(arrays, low):
+    """The largest entry less the radius is the other entry, up to rounding."""
+    points = arrays(np.array([[-low, -1.5 * low], [1.5 * low, low]]))
+    projected = to_numpy(project_simplex(points, 0.5 * low))
+    np.testing.assert_allclose(projected, [[0.5 * low, 0.0]] * 2, atol=1e-15 * low)
