@@ -464,7 +464,7 @@ def _l1_bound(look: Look) -> Array:
     quadratic, xp = look.quadratic, look.dictionary.xp
     signed = not look.problem.constraint.nonnegative
     pulls = (xp.abs(look.pull) if signed else look.pull) + look.slack
-    hardest = xp.max(pulls if quadratic.multiples is None else pulls / quadratic.multiples, axis=1)
+    hardest = xp.max(pulls / quadratic.multiples_like(pulls), axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     squares = quadratic.squares(look.dictionary, look.queries, look.codes)
     price = quadratic.absolute_price(look.codes)

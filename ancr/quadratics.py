@@ -110,6 +110,10 @@ class Quadratic:
         """The prices in the library, on the device and in the precision of an array."""
         return self.prices if self.surcharges is None else _in_kind_of(self.prices, values)
 
+    def multiples_like(self, values):
+        """The multiples in the library, on the device and in the precision of an array; 1 where there are none."""
+        return 1.0 if self.multiples is None else _in_kind_of(self.multiples, values)
+
     def of_atoms(self, atoms):
         """The same for some of the atoms."""
         parts = {name: getattr(self, name) for name in ("surcharges", "multiples")}
@@ -182,7 +186,7 @@ class Quadratic:
         sizes = abs(codes)
         if self.multiples is None:
             return self.absolute * row_sums(sizes)
-        return self.absolute * (sizes @ self.multiples)
+        return self.absolute * (sizes @ self.multiples_like(sizes))
 
     def squares(self, dictionary, queries, codes):
         """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""

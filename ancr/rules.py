@@ -85,7 +85,8 @@ class Rule(AxisObject, ABC):
             raise ValueError(f"{self!r}.scores must return one score per query and class, {wanted}, got {scores.shape}")
         empty = np.diff(dictionary.bounds) == 0
         if empty.any():
-            scores[:, like(np.flatnonzero(empty), scores)] = -float("inf")
+            xp = namespace(scores)
+            scores = xp.where(like(empty, scores), xp.full_like(scores, -float("inf")), scores)
         return scores
 
 

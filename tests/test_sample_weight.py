@@ -10,11 +10,13 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import orthogonal_mp
 
 import ancr
+from ancr.backends.arrays import to_numpy
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.solvers import make_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.spaces import Space
+from tests.array_libraries import converter
 
 SETS = ["free", "affine", "nonnegative", "simplex"]
 KERNELS = [{}, {"kernel": "rbf", "gamma": 0.5}]
@@ -250,6 +252,19 @@ def test_absolute_prices(constraint, space):
         others = np.delete(np.arange(24), sample)
         refit = clone(clf).fit(X[others], y[others], sample_weight=weights[others])
         np.testing.assert_allclose(found[place, others], _dense(refit.codes(X[[sample]]))[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("space", KERNELS, ids=["linear", "rbf"])
+@pytest.mark.parametrize("constraint", ["free", "nonnegative"])
+def test_absolute_prices_are_certified_where_the_atoms_are(constraint, space):
+    """array-api-strict refuses NumPy operands as a GPU does; PyTorch on the CPU accepts them."""
+    move = converter("array_api_strict")
+    X, y, Q, weights = a_problem(14)
+    clf = ancr.RepresentationClassifier(quadratic="l1", constraint=constraint, alpha=0.2, rule="res", **space)
+    here = _solution(clf.fit(X, y, sample_weight=weights), Q)
+    there = _solution(clf.fit(move(X), y, sample_weight=weights), move(Q))
+    np.testing.assert_allclose(to_numpy(there.objective), here.objective, rtol=1e-9)
+    assert to_numpy(there.verify()).all()
 
 
 def test_absolute_prices_of_the_interior_point():

@@ -34,18 +34,19 @@ class GramClosedForm(Solver):
         """Factor what all queries share."""
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
         n, dtype = dictionary.n_atoms, dictionary.dtype
-        self._offset = dictionary.xp.astype(0.0 * dictionary.squares, dtype)
+        self._offset, self._blocks = dictionary.xp.astype(0.0 * dictionary.squares, dtype), [slice(0, n)]
         if self.problem.constraint.sums_to_one:
             self._prepare_affine()
         elif quadratic.gram:
             matrix = quadratic.matrix(dictionary.in_double)
             self._keep([_inverse(matrix, quadratic.ridge)])
         else:
-            matrices = [quadratic.blocks * gram for gram in dictionary.in_double.block_grams]
-            parts = zip(matrices, map(quadratic.of_atoms, dictionary.blocks), strict=True)
-            shifted = [add_to_diagonal(matrix, part.prices_like(matrix)) for matrix, part in parts]
+            # A class may be known by name alone, and has no matrix then.
+            self._blocks = [block for block in dictionary.blocks if block.stop > block.start]
+            grams = [gram for gram in dictionary.in_double.block_grams if gram.shape[0]]
+            parts = zip(grams, map(quadratic.of_atoms, self._blocks), strict=True)
+            shifted = [add_to_diagonal(quadratic.blocks * gram, part.prices_like(gram)) for gram, part in parts]
             self._keep([_inverse(matrix, quadratic.ridge) for matrix in shifted])
-        self._blocks = dictionary.blocks if len(self._operators) > 1 else [slice(0, n)]
 
     def _prepare_affine(self) -> None:
         dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
@@ -69,7 +70,7 @@ class GramClosedForm(Solver):
         """Code a block of queries."""
         cross, xp = self.problem.dictionary.cross(queries), self.problem.dictionary.xp
         triples = zip(self._blocks, self._operators, self._sums, strict=True)
-        codes = concat_columns([_part(cross[:, block], *own) for block, *own in triples if block.stop > block.start])
+        codes = concat_columns([_part(cross[:, block], *own) for block, *own in triples])
         codes += self._offset
         if self.problem.constraint.sums_to_one:  # rounding errors along 1 are divided by λ
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]

@@ -59,7 +59,8 @@ _SOLVERS: tuple[Solver, ...] = (
     Relaxed(),
 )
 
-Block = Callable[[slice], tuple[Any, Any]]
+# c and z of some atoms, and how many of them were not coded to the tolerance.
+Block = Callable[[slice], tuple[Any, Any, int]]
 
 
 class LeaveOneOut:
@@ -108,19 +109,21 @@ class LeaveOneOut:
         with blas_threads_for(2 * n * n * d):
             block = (self._free if free else self._constrained)(problem)
 
-        def work(rows: slice) -> tuple[Any, Any]:
-            c, z = block(rows)
-            return then(rows, c, z), None if free else z
+        begins_the_next = not free and not self.dictionary.is_foreign
+
+        def work(rows: slice) -> tuple[Any, Any, int]:
+            c, z, unmet = block(rows)
+            return then(rows, c, z), z if begins_the_next else None, unmet
 
         # c, z, b and what they are made from: about five rows of n numbers per atom.
         results = map_rows(work, self.dictionary.atoms, 40 * n, BLOCK_ROWS)
-        if not free and not self.dictionary.is_foreign:
-            codes = sparse.csr_array(sparse.vstack([z for _, z in results], format="csr"))
+        if begins_the_next:
+            codes = sparse.csr_array(sparse.vstack([z for _, z, _ in results], format="csr"))
             self._known[id(problem.constraint)] = self._known[id(problem.constraint), problem.relaxation] = codes
-        if not free and (unmet := sum(self._unmet)):
+        if unmet := sum(unmet for _, _, unmet in results):
             text = f"{unmet} of {self.dictionary.n_atoms} samples could not be coded to tol={self._tol:g}"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
-        return [result for result, _ in results]
+        return [result for result, _, _ in results]
 
     def _free(self, problem: Problem) -> Block:
         quadratic = problem.quadratic
@@ -136,7 +139,7 @@ class LeaveOneOut:
         linear = quadratic.target * dictionary.gram if quadratic.blocks else None
         diagonal = xp.linalg.diagonal(plane)
 
-        def block(rows: slice) -> tuple[Any, Any]:
+        def block(rows: slice) -> tuple[Any, Any, int]:
             if linear is None:  # scaled so that the own entry is −1, row i represents x_i by the others
                 codes = -plane[rows, :] / diagonal[rows][:, None]
             else:
@@ -144,13 +147,12 @@ class LeaveOneOut:
                 # Entry i is brought to zero; on Σc = 1 the sum stays the same.
                 codes -= (xp.linalg.diagonal(codes[:, rows]) / diagonal[rows])[:, None] * plane[rows, :]
             codes = xp.astype(_without_own(codes, rows), self.dictionary.dtype, copy=False)
-            return codes, codes
+            return codes, codes, 0
 
         return block
 
     def _constrained(self, problem: Problem) -> Block:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
-        self._unmet: list[int] = []  # appending is atomic, adding up in threads is not
         if self.dictionary.is_foreign:
             return self._in_lock_step(problem)
         inner, leverage, ratio = self._inner(problem)
@@ -159,14 +161,14 @@ class LeaveOneOut:
         constraint = id(problem.constraint)
         known = self._known.get((constraint, problem.relaxation), self._known.get(constraint))
 
-        def block(rows: slice) -> tuple[Any, Any]:
+        def block(rows: slice) -> tuple[Any, Any, int]:
             run = _leaving_out(solver, gram, leverage, ratio, rows)
             if known is not None:
                 run.begin_with(known[rows])
             run.to_the_end()
-            self._unmet.append(int(np.count_nonzero(~(run.finished() | run.in_doubt()))))
+            unmet = int(np.count_nonzero(~(run.finished() | run.in_doubt())))
             z = solver.given(run.codes())
-            return (z if problem.relaxation is None else _near_the_set(run, z, rows)), z
+            return z if problem.relaxation is None else _near_the_set(run, z, rows), z, unmet
 
         return block
 
@@ -196,19 +198,18 @@ class LeaveOneOut:
         quadratic, double, left = form.quadratic, products.in_double, (1.0 - leverage) * ratio
         rank_one = xp.where(leverage > 0.0, left / quadratic.target**2, xp.zeros_like(left))
 
-        def block(rows: slice) -> tuple[Any, Any]:
+        def block(rows: slice) -> tuple[Any, Any, int]:
             cross = _without_own(double.gram[rows, :] / left[rows][:, None], rows)
             queries = xp.concat([cross, (double.squares / left / ratio)[rows][:, None]], axis=1)
             solution = solver.without_own(queries, np.arange(rows.start, rows.stop), rank_one[rows])
-            self._unmet.append(int(xp.count_nonzero(~solution.converged)))
-            z = solution.sorted_codes
+            z, unmet = solution.sorted_codes, int(xp.count_nonzero(~solution.converged))
             if problem.relaxation is None:
-                return z, z
+                return z, z, unmet
             linear = quadratic.linear(double, queries)
             exactly = in_double(z)
             pull = quadratic.pull(double, queries, exactly)
             pull -= (rank_one[rows] * row_dots(linear, exactly))[:, None] * linear
-            return xp.astype(_without_own(pull / divisor + exactly, rows), z.dtype, copy=False), z
+            return xp.astype(_without_own(pull / divisor + exactly, rows), z.dtype, copy=False), z, unmet
 
         return block
 

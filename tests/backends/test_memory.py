@@ -1,15 +1,21 @@
 """Blocks follow the memory there is, and shrink where it is not enough."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 
 from ancr import ANCRClassifier
 from ancr.backends import memory
 from ancr.backends.arrays import map_rows, to_numpy
+from ancr.dictionary import Dictionary
+from ancr.problem import Problem
+from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.solvers.working_set.device import DeviceWorkingSet
+from ancr.solvers.working_set.device_leaving_out import DeviceLeavingOut
 
 
 class OutOfMemoryError(RuntimeError):
@@ -71,6 +77,24 @@ def test_a_classifier_that_runs_out_of_memory_gives_the_same_labels(foreign, mon
         np.testing.assert_array_equal(to_numpy(clf.predict(queries)), whole)
     assert len(caught) == 1
     assert max(sizes[-5:]) <= 5
+
+
+def test_samples_that_are_left_out_twice_are_reported_once(foreign, monkeypatch):
+    """What comes after the codes runs out of memory: the codes are computed again, and counted once."""
+    atoms = Dictionary.build(foreign(np.random.default_rng(0).random((12, 4))), np.arange(12) % 3)
+    without_own = DeviceLeavingOut.without_own
+
+    def never_met(solver, *given):
+        solution = without_own(solver, *given)
+        return replace(solution, converged=solution.n_iter < 0)
+
+    def then(rows, c, z):
+        if rows.stop - rows.start > 6:
+            raise OutOfMemoryError
+
+    monkeypatch.setattr(DeviceLeavingOut, "without_own", never_met)
+    with pytest.warns(UserWarning, match="out of memory"), pytest.warns(ConvergenceWarning, match="^12 of 12 samples"):
+        LeaveOneOut(atoms).map(Problem.of(atoms, "ridge", "simplex", alpha=0.1), then)
 
 
 def test_blocks_take_a_share_of_what_is_free(foreign, monkeypatch):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ancr import solve
+from ancr import RepresentationClassifier, solve
+from ancr.backends.arrays import to_numpy
 from ancr.dictionary import Dictionary
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
@@ -109,3 +110,14 @@ def test_affine_with_class_terms_and_singular_matrix(quadratic):
 def test_class_terms_need_labels():
     with pytest.raises(ValueError, match="labels must give the class"):
         solve(np.eye(3), np.eye(3), quadratic="probabilistic", constraint="free")
+
+
+def test_a_class_without_samples_in_a_kernel(arrays, capfd):
+    """Each class by itself: one that is known by name alone has an empty matrix."""
+    X, y, Q = np.random.default_rng(0).random((12, 5)), np.arange(12) % 2, np.random.default_rng(1).random((4, 5))
+    options = {"quadratic": "subspace", "constraint": "free", "alpha": 0.1, "kernel": "rbf", "gamma": 1.0}
+    known = RepresentationClassifier(**options).partial_fit(arrays(X), y, classes=[0, 1, 2])
+    plain = RepresentationClassifier(**options).fit(X, y)
+    np.testing.assert_array_equal(to_numpy(known.predict(arrays(Q))), plain.predict(Q))
+    np.testing.assert_allclose(to_numpy(known.codes(arrays(Q))), plain.codes(Q), atol=1e-12)
+    assert "illegal value" not in "".join(capfd.readouterr())
