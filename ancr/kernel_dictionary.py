@@ -428,7 +428,7 @@ class WhitenedDictionary(DerivedDictionary):
         double = self.given.in_double
         matrix = add_to_diagonal(self.xp.asarray(double.gram, copy=True), self.shift)
         if self.is_single:
-            vars(double).pop("gram")  # twice the size, and not needed again
+            vars(double).pop("gram", None)  # twice the size, and not needed again
         return psd_inverse(matrix, self.shift)
 
     @cached_property

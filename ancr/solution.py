@@ -177,7 +177,7 @@ class Solution:
     @classmethod
     def join(cls, parts: Sequence[Solution]) -> Solution:
         """The solutions of consecutive blocks of queries as one."""
-        return parts[0] if len(parts) == 1 else cls(**cls._joined(parts))
+        return replace(parts[0], knowing=None) if len(parts) == 1 else cls(**cls._joined(parts))
 
     @classmethod
     def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 
 from ancr.backends.arrays import device, is_foreign, namespace
+from ancr.backends.memory import is_out_of_memory
 
 # A matrix of any library that follows the array API standard.
 Matrix = Any
@@ -89,7 +90,9 @@ def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:
         return _through_eigenvalues(matrix, ridge)(identity)
     try:
         factor = xp.linalg.cholesky(matrix)
-    except Exception:  # each library has an error of its own for a matrix that is not definite in rounding
+    except Exception as error:  # each library has an error of its own for a matrix that is not definite in rounding
+        if is_out_of_memory(error):
+            raise
         return _through_eigenvalues(matrix, ridge)(identity)
     if hasattr(xp, "cholesky_inverse"):  # not in the standard, but half the work
         return xp.cholesky_inverse(factor)

@@ -52,14 +52,18 @@ class Shard:
     device: str | None = None
 
     def products(self, residuals, atoms):
-        """Inner products of residuals and atoms, as rows, in the precision of the atoms."""
+        """Inner products of residuals and atoms, as rows, in the precision of the atoms.
+
+        On a device they are computed in double precision: a bound on their rounding is part of the certificate, and a
+        user may have let the library multiply numbers in single precision with fewer digits (TF32).
+        """
         residuals = residuals.astype(atoms.dtype)
         if self.device is None:
             return residuals @ atoms.T
         import torch
 
-        left, right = (torch.as_tensor(rows, device=self.device) for rows in (residuals, atoms))
-        return (left @ right.T).cpu().numpy()
+        left, right = (torch.as_tensor(rows, device=self.device).double() for rows in (residuals, atoms))
+        return (left @ right.T).cpu().numpy().astype(atoms.dtype, copy=False)
 
     def chunks(self):
         """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""

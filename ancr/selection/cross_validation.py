@@ -130,7 +130,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         As for `RepresentationClassifier`.
     verbose : bool, int or callable, default=False
         Show the progress of the search on stderr, if that is a terminal. A callable is called as
-        ``verbose(done, total)`` after each step.
+        ``verbose(done, total)`` after each step; `sklearn.base.clone` copies it, so a function is the safest choice.
 
     Attributes
     ----------

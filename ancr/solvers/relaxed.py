@@ -127,7 +127,7 @@ class Relaxed(Solver):
             run = self._exact.run(whitened)
             inner = run.solution()
             return inner, inner.sorted_codes if self.code == "z" else from_last_pricing(run, inner.sorted_codes)
-        inner = self._exact.solve(whitened)
+        inner = replace(self._exact.solve(whitened), knowing=None)
         return inner, inner.sorted_codes if self.code == "z" else near_the_set(inner)
 
 

@@ -37,9 +37,8 @@ def put(values: Array, columns: Array, entries: Array) -> Array:
 def combine(rows: Array, chosen: Array, weights: Array) -> Array:
     """``sum(weights[i, j] * rows[chosen[i, j]] for j)``, for each i."""
     xp = namespace(rows)
-    if hasattr(
-        xp, "embedding_bag"
-    ):  # not in the standard; it adds up the rows that count, without gathering them first
+    if hasattr(xp, "embedding_bag"):
+        # Not in the standard; it adds up the rows that count, without gathering them first.
         counts = weights != 0.0
         sizes = xp.sum(counts, axis=1)
         bags = chosen[counts], xp.cumsum(sizes, axis=0) - sizes
