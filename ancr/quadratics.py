@@ -34,7 +34,7 @@ class Quadratic:
         What each atom pays for c_j² on top of the ridge, in double precision; None for nothing. The ridge is the least
         that any atom pays, so that it bounds the curvature of H from below with surcharges as well as without.
     multiples : ndarray of shape (n_atoms,) or None
-        What each atom pays for |c_j| as a multiple ≥ 1 of ``absolute``; None for one.
+        What each atom pays for abs(c_j) as a multiple ≥ 1 of ``absolute``; None for one.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Quadratic:
             raise ValueError(f"a quadratic needs weights >= 0 and gram or blocks > 0 to be convex, got {self}")
 
     def priced(self, weights):
-        """The same quadratic where an atom of weight w pays ridge/w for c_j² and absolute/w for |c_j|.
+        """The same quadratic where an atom of weight w pays ridge/w for c_j² and absolute/w for abs(c_j).
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Quadratic:
         )
 
     def without_multiples(self):
-        """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by their multiples: all |d_j| have one price."""
+        """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by their multiples: all abs(d_j) have one price."""
         prices = self.prices / self.multiples**2
         least = float(prices.min())
         extra = prices - least
