@@ -90,7 +90,7 @@ class Quadratic:
         )
 
     def without_multiples(self):
-        """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by their multiples: all abs(d_j) have one price."""
+        """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by multiples: all abs(d_j) have one price."""
         prices = self.prices / self.multiples**2
         least = float(prices.min())
         extra = prices - least
