@@ -203,7 +203,7 @@ def _write_comparison(comparison: "Comparison", output: Path) -> None:
     for line in comparison.answer.lines():
         click.echo(f"- {line}")
     if comparison.answer.command:
-        click.echo(f"- To train it: {comparison.answer.command}")
+        click.echo(f"- To train {comparison.answer.trains}: {comparison.answer.command}")
     for note in comparison.notes:
         click.echo(note, err=True)
     click.echo(f"report: {output / 'report.html'}")

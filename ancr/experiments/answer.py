@@ -13,13 +13,14 @@ _RISING = 0.5  # points of accuracy that the last part of the training samples m
 
 @dataclass(frozen=True)
 class Answer:
-    """Four short texts; ``next_steps`` is a list of sentences, and ``command`` trains the method, if a command does."""
+    """Four short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does."""
 
     which: str
     sure: str
     long: str
     next_steps: list
     command: str = ""
+    trains: str = "it"
 
     def lines(self):
         """The answer as lines of text."""
@@ -29,9 +30,8 @@ class Answer:
 def make_answer(comparison):
     """The `Answer` of a `Comparison`."""
     best = comparison.best
-    return Answer(
-        _which(comparison), _sure(comparison), _long(best), _next_steps(comparison), training_command(comparison)
-    )
+    texts = _which(comparison), _sure(comparison), _long(best), _next_steps(comparison), training_command(comparison)
+    return Answer(*texts, "it" if best.name == "ANCR" else "ANCR, which is not significantly worse")
 
 
 def _which(comparison):

@@ -116,7 +116,7 @@ class Studio:
         """Check, write down and do actions; those that come together are written together."""
         if len(actions) > 1 and any(action.get("do") == "undo" for action in actions):
             return [result for action in actions for result in self._on_act([action])]
-        results, checked = [], []
+        results, checked, reopened = [], [], []
         for action in actions:
             try:
                 checked.append(self.state.check(action))
@@ -126,10 +126,12 @@ class Studio:
         if checked:
             self.journal.append(checked)
             for action in checked:
+                seen = len(self.state.changes)
                 self.state.apply(action)
+                reopened = self.state.changes[seen:] if action["do"] == "undo" else []
             self._refresh()
             self._tell()
-        following = iter(self.following(len(checked)))
+        following = iter(self.following(len(checked), reopened))
         return [self._after(next(following, None)) if result is None else result for result in results]
 
     def _after(self, index):
@@ -137,9 +139,9 @@ class Studio:
         following = [] if index is None else [self.describe(index)]
         return {"next": following, "can_undo": self.state.can_undo, **self.counts(), "estimate": self.estimate()}
 
-    def following(self, n):
-        """The next samples to label: those ranked, then any others."""
-        found = [index for index in self.queue if self.state.is_waiting(index)][:n]
+    def following(self, n, first=()):
+        """The next samples to label: those to come first, those ranked, then any others."""
+        found = [index for index in dict.fromkeys([*first, *self.queue]) if self.state.is_waiting(index)][:n]
         if len(found) < n:
             known = set(found)
             others = (i for i in self._mixed if i not in known and self.state.is_waiting(i))

@@ -118,6 +118,26 @@ def test_choose_for_me(digits, visit):
     page.wait_for_function("() => document.querySelector('.accepted, .rejected')", timeout=60_000)
 
 
+def test_keys_are_for_the_sample_that_is_seen(digits, visit):
+    page = visit(digits)
+    page.get_by_role("tab", name="Try").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#current")
+    first = page.locator("#current").text_content()
+    # Two keys at once: the second would be meant for a sample that is not shown yet.
+    page.evaluate(
+        "for (const key of '37') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+    )
+    page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=first)
+    page.wait_for_timeout(1500)  # until the others are ranked anew
+    page.keyboard.press("u")
+    page.wait_for_function("name => document.querySelector('#current').textContent === name", arg=first)
+    # Enter takes the guess, with the focus still on the tab.
+    page.wait_for_selector("#guess button")
+    page.keyboard.press("Enter")
+    page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=first)
+
+
 def test_an_image_is_dropped_and_what_is_none_is_a_sentence(digits, visit, tmp_path):
     from PIL import Image
 

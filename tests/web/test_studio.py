@@ -195,6 +195,14 @@ def test_audit_relabel_exclude(client, studio):
     assert statuses[names[1]] == "excluded"
 
 
+def test_undo_brings_the_sample_back(client):
+    for kind in ({"do": "label", "label": "3"}, {"do": "skip"}):
+        sample = next_sample(client)
+        act(client, sample=sample["name"], **kind)
+        wait_for(client, is_settled)  # and the others are ranked anew
+        assert act(client, do="undo")["next"][0]["index"] == sample["index"]
+
+
 def test_settings_are_chosen(client):
     assert client.post("/api/start/choose", json={}).status_code == 200
     state = wait_for(client, lambda state: state["chosen"] is not None)

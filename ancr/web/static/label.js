@@ -41,6 +41,8 @@ async function next() {
 function show(sample) {
   if (sample && current && sample.index === current.index && currentBox.childElementCount) { current = sample; drawGuess(); return; }
   current = sample;
+  // The field for a class may be far below; what is labelled with it must be seen.
+  if (document.activeElement?.id === "class-name") currentBox.scrollIntoView({ block: "nearest" });
   if (!sample) {
     redraw(currentBox, el("h3", { text: "Nothing waits for a label" }), el("p", { text: studio.state.skipped ? "All others have a label; skipped samples can be labelled after Undo." : "All samples have a label. Export them, or look for wrong ones in Audit." }));
     return;
@@ -98,9 +100,10 @@ function typed(input) {
   give(name);
 }
 
+// While an action is on its way, a key would be meant for a sample that nobody has seen yet.
 let busy = 0;
 async function give(name) {
-  if (!current) return;
+  if (!current || busy) return;
   const sample = current;
   busy += 1;
   try {
@@ -111,7 +114,7 @@ async function give(name) {
 }
 
 async function skip() {
-  if (!current) return;
+  if (!current || busy) return;
   busy += 1;
   try {
     const after = await studio.act({ do: "skip", sample: current.name }, `${current.name} is skipped.`);
@@ -123,7 +126,7 @@ document.addEventListener("keydown", (event) => {
   if (!currentBox?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input:not([type=checkbox]), select, textarea") || !keys) return;
   if (/^\d$/.test(event.key)) { const name = classOfKey(event.key); if (name !== undefined) give(name); }
-  else if (event.key === "Enter" && current?.guess && !event.target.matches("button, a, summary, [role=tab]")) give(current.guess.label);
+  else if (event.key === "Enter" && current?.guess && !event.target.matches("button:not([role=tab]), a, summary")) give(current.guess.label);
   else if (event.key === "s") skip();
   else if (event.key === "u") studio.undo().catch(() => {});
   else if (event.key === "/" || event.key === "n") document.getElementById("class-name").focus();

@@ -61,7 +61,7 @@ for (const tab of tabs) tab.addEventListener("click", () => { location.hash = ta
 
 document.getElementById("tabs").addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!step) return;
+  if (!step || !studio.state) return;
   event.preventDefault();
   const place = tabs.findIndex((tab) => tab.dataset.view === shown);
   const next = tabs[(place + step + tabs.length) % tabs.length];
@@ -69,7 +69,7 @@ document.getElementById("tabs").addEventListener("keydown", (event) => {
   show(next.dataset.view, true);
 });
 
-window.addEventListener("hashchange", () => show(location.hash.slice(1), false));
+window.addEventListener("hashchange", () => { if (studio.state) show(location.hash.slice(1), false); });
 
 async function undo() {
   if (!studio.state.can_undo) return;
