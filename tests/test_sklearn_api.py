@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
@@ -15,11 +14,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import _get_feature_names
 
 import ancr
 from ancr.features import Eigenfaces
+from tests.array_libraries import without_dispatch
 
 CLASSIFIERS = [getattr(ancr, name) for name in ancr.__all__ if name.endswith("Classifier")]
 INSTANCES = [
@@ -36,12 +35,10 @@ NOT_COPIES = (ancr.CRCClassifier, ancr.CROCClassifier, ancr.SRCClassifier)
 
 
 def _expected_failures(estimator):
-    failures = {}
+    failures = without_dispatch()
     if type(estimator) in NOT_COPIES or getattr(estimator, "solver", None) == "admm":
         reason = "weight 2 is not two copies here, see docs/labels.md"
         failures["check_sample_weight_equivalence_on_dense_data"] = reason
-    if parse_version(scipy.__version__) < parse_version("1.14"):
-        failures["check_array_api_input"] = "scikit-learn's array_api_dispatch needs SciPy 1.14"
     return failures
 
 

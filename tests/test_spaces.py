@@ -29,6 +29,7 @@ from ancr.sets import SETS
 from ancr.solvers import ADMM, HostWorkingSet, make_solver
 from ancr.solvers.choice import accepts
 from ancr.spaces import Space
+from tests.array_libraries import without_dispatch
 from tests.conftest import PROBLEMS, named_problem
 from tests.oracle import best_by_quadprog
 
@@ -401,9 +402,10 @@ def expected_failures(estimator):
     """Checks that pass samples to an estimator that takes inner products, and one that repeats samples."""
     if estimator is PAIRWISE:
         checks = ("decision_proba_consistency", "classifiers_one_label_sample_weights", "class_weight_classifiers")
-        return {f"check_{name}": "it passes no square matrix" for name in checks}
+        return without_dispatch() | {f"check_{name}": "it passes no square matrix" for name in checks}
     # Weights do not change the width that gamma="scale" takes from the samples, copies do.
-    return {"check_sample_weight_equivalence_on_dense_data": "copies change the width of the kernel"}
+    width = {"check_sample_weight_equivalence_on_dense_data": "copies change the width of the kernel"}
+    return without_dispatch() | width
 
 
 @pytest.mark.filterwarnings("ignore:.*is not positive semi-definite")  # matrices that the checks change

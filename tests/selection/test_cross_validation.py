@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
 from ancr.datasets import per_class_split
 from ancr.selection.calibration import calibration_error
+from tests.array_libraries import without_dispatch
 
 # One space, one set and one rule: a plain grid.
 LINEAR = {"kernels": ("linear",), "powers": (1.0,), "constraints": ("simplex",), "rules": ("res",)}
@@ -25,7 +26,10 @@ def digits():
     return X[:300], y[:300], X[300:900], y[300:900]
 
 
-@parametrize_with_checks([ANCRClassifierCV(**SPACES), RepresentationClassifierCV(**SMALL, search="full")])
+@parametrize_with_checks(
+    [ANCRClassifierCV(**SPACES), RepresentationClassifierCV(**SMALL, search="full")],
+    expected_failed_checks=without_dispatch,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
