@@ -4,8 +4,8 @@
     python benchmarks/audit.py --data digits,usps --noise uniform --shares 5,20 --methods ancr --seeds 3
     python benchmarks/audit.py --table
 
-Each cell is a line of ``benchmarks/results/audit.jsonl``; cells that are there are not computed again, so that a run
-that was stopped goes on where it was. ``--study`` is a grid of 39 cells for each method: see `STUDY`.
+Each cell is a line of ``benchmarks/results/audit.jsonl``; cells that are there are not computed again. If a run
+was stopped, run the same command again, and it resumes. ``--study`` is a grid of 39 cells per method: see `STUDY`.
 
     python benchmarks/audit.py --cost                               time of an audit, of its CV fit and of cleanlab
     python benchmarks/audit.py --real --data usps --sheet usps.png  the most suspicious labels of the data as they are
