@@ -39,6 +39,7 @@ from ancr.backends.arrays import (
     like,
     namespace,
     row_dots,
+    take_rows,
     to_numpy,
 )
 from ancr.backends.memory import working_bytes
@@ -65,13 +66,18 @@ FEW = 0.1
 SHARE = 0.1
 
 
+# The arrays of a batch that live on the device.
+_ON_DEVICE = ("queries", "linear", "square", "support", "code")
+
+
 @dataclass(frozen=True)
 class _Batch:
     """Unfinished queries: working sets with their codes, atoms in use first.
 
     Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``linear`` is b, less half the ℓ1 price, in double
-    precision, without columns where H is not kept; ``support`` beyond the atoms in use is padding.
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``square`` is ‖y − centre‖². Where H is kept, ``linear``
+    is b, less half the ℓ1 price, in double precision, and ``queries`` has no columns; where it is not, the other way
+    round. ``support`` beyond the atoms in use is padding.
     """
 
     capacity: int
@@ -80,6 +86,7 @@ class _Batch:
     rounds: np.ndarray
     queries: Array
     linear: Array
+    square: Array
     support: Array
     code: Array
 
@@ -93,7 +100,7 @@ class _Batch:
         if len(which) == self.size:
             return self
         xp, there = namespace(self.code), like(which, self.code)
-        moved = (xp.take(array, there, axis=0) for array in (self.queries, self.linear, self.support, self.code))
+        moved = (xp.take(getattr(self, name), there, axis=0) for name in _ON_DEVICE)
         return _Batch(self.capacity, self.rows[which], self.count[which], self.rounds[which], *moved)
 
     def resized(self, width: int) -> _Batch:
@@ -123,7 +130,7 @@ def _join(batches: list[_Batch]) -> _Batch:
     widest = max(batch.code.shape[1] for batch in batches)
     batches = [batch.resized(widest) for batch in batches]
     host = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("rows", "count", "rounds"))
-    there = (concat([getattr(batch, name) for batch in batches]) for name in ("queries", "linear", "support", "code"))
+    there = (concat([getattr(batch, name) for batch in batches]) for name in _ON_DEVICE)
     return _Batch(batches[0].capacity, *host, *there)
 
 
@@ -206,7 +213,8 @@ class DeviceWorkingSet(Solver):
         """Code a block of queries."""
         finished: list[_Batch] = []
         stalled: list[_Batch] = []
-        begun = self._begin(self._form.queries(self.problem.dictionary.products(queries)))
+        moved = self._form.queries(self.problem.dictionary.products(queries))
+        begun = self._begin(moved)
         waiting = [begun]
         for capacity in CAPACITIES:
             outgrown: list[_Batch] = []
@@ -215,8 +223,8 @@ class DeviceWorkingSet(Solver):
             waiting = outgrown
         answers = [self._answer(batch) for batch in finished]
         if stalled or waiting:
-            answers.append(self._on_host(_join(stalled + waiting)))
-        solution = self._solution(queries, answers, begun)
+            answers.append(self._on_host(_join(stalled + waiting), moved))
+        solution = replace(self._solution(queries, answers), knowing=self._knowing(queries, moved, begun))
         return solution.with_history() if history else solution
 
     # --- batches
@@ -225,11 +233,12 @@ class DeviceWorkingSet(Solver):
         """A batch with no atoms in use yet."""
         xp, n = namespace(queries), queries.shape[0]
         support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
-        linear = code[:, :0]
+        linear, needed, none = code[:, :0], queries, np.zeros(n, np.int64)
         if self._matrix is not None:
             linear = self._less_absolute(self._work.quadratic.linear(self._double, in_double(queries)))
-        none = np.zeros(n, np.int64)
-        return _Batch(CAPACITIES[0], np.arange(n), none, none, queries, linear, support, code)
+            needed = queries[:, :0]
+        square = self._form.size(in_double(queries))
+        return _Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, support, code)
 
     def _parts(self, batches: list[_Batch], capacity: int) -> Iterator[_Batch]:
         """Batches whose blocks of H, including scratch space, stay within `working_bytes`."""
@@ -360,8 +369,7 @@ class DeviceWorkingSet(Solver):
 
         The gap is at most 2·excess·Σc, compared with ‖y‖².
         """
-        xp = namespace(batch.code)
-        square = self._form.size(in_double(batch.queries))
+        xp, square = namespace(batch.code), batch.square
         lengths = xp.reshape(xp.take(self._work.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape))
         total = xp.sum(batch.code, axis=1)
         if not self._work.constraint.sums_to_one:  # short atoms can make the Σc of the optimum this large
@@ -512,11 +520,11 @@ class DeviceWorkingSet(Solver):
         codes = self._dense(replace(batch, code=code), self._work.dictionary.dtype)
         return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool), self._in_doubt(batch))
 
-    def _on_host(self, batch: _Batch) -> _Answer:
-        """Solve stalled queries by the sequential solver."""
+    def _on_host(self, batch: _Batch, queries: Array) -> _Answer:
+        """Solve those of the queries that stalled by the sequential solver."""
         self.handed_over += batch.size
-        solution = self._host.solve(to_numpy(batch.queries))
-        codes = like(solution.sorted_codes.toarray(), batch.queries)
+        solution = self._host.solve(to_numpy(take_rows(queries, batch.rows)))
+        codes = like(solution.sorted_codes.toarray(), queries)
         settled = np.zeros(batch.size, bool)  # the host has asked the certificate already
         return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged, settled)
 
@@ -524,26 +532,26 @@ class DeviceWorkingSet(Solver):
     def _host(self) -> HostWorkingSet:
         return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=self._work.dictionary.on_host))
 
-    def _solution(self, queries: Array, answers: list[_Answer], begun: _Batch) -> Solution:
+    def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
         codes = _reorder([(answer.rows, answer.codes) for answer in answers])
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
         outcome = codes, like(n_iter, queries), like(converged, queries)
-        solution = Solution(*outcome, self.problem, queries, knowing=self._knowing(queries, begun))
+        solution = Solution(*outcome, self.problem, queries)
         doubt = np.flatnonzero(np.concatenate([answer.doubt for answer in answers])[back])
         if not len(doubt):
             return solution
         converged[doubt] = to_numpy(solution.rows(doubt).gap <= self.tol)
         return replace(solution, converged=like(converged, queries))
 
-    def _knowing(self, queries: Array, begun: _Batch) -> BaseDictionary | None:
+    def _knowing(self, queries: Array, moved: Array, begun: _Batch) -> BaseDictionary | None:
         """The dictionary given, knowing the inner products that all rounds have used: rules need them again."""
         target = self._work.quadratic.target
         if self._matrix is None or self._form.factor != 1.0 or not target:
             return None
         linear = begun.linear + self._half_absolute if self._half_absolute else begun.linear
-        cross = self._work.dictionary.cross_as_given(linear / target, begun.queries, self._form.aim)
+        cross = self._work.dictionary.cross_as_given(linear / target, moved, self._form.aim)
         given = self.problem.dictionary
         return given.knowing_cross(queries, given.xp.astype(cross, given.dtype, copy=False))
 

@@ -72,13 +72,13 @@ class DeviceLeavingOut(DeviceWorkingSet):
     def _in_doubt(self, batch: _Batch) -> np.ndarray:
         return np.zeros(batch.size, bool)  # what rounding leaves is good enough to compare settings
 
-    def _on_host(self, batch: _Batch) -> _Answer:
+    def _on_host(self, batch: _Batch, queries: Array) -> _Answer:
         self.handed_over += batch.size
-        products, target = to_numpy(batch.queries), self._work.quadratic.target
+        products, target = to_numpy(take_rows(queries, batch.rows)), self._work.quadratic.target
         run = Run(self._host, products, np.ascontiguousarray(target * products[:, :-1]), squares=products[:, -1])
         run.banned, run.rank_one = self._own[batch.rows], to_numpy(take_rows(self._rank_one, batch.rows))
         run.to_the_end()
-        xp, double = self._work.dictionary.xp, like(run.codes().toarray(), batch.queries)
+        xp, double = self._work.dictionary.xp, like(run.codes().toarray(), queries)
         codes, rounds = xp.astype(double, self._work.dictionary.dtype, copy=False), run.found[:, 2].astype(int)
         met = run.finished() | run.in_doubt()
         return _Answer(batch.rows, codes, batch.rounds + rounds, met, np.zeros(batch.size, bool))
