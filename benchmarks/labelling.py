@@ -4,7 +4,7 @@
 
 Starts from one labelled sample per class. `next_to_label` with relaxed ANCR against random choice, and against margin
 sampling with logistic regression and with an SVM. Cells are lines of ``benchmarks/results/labelling.jsonl``; cells that
-are there are not computed again. ``--table`` prints what is there.
+are there are not computed again. ``--table`` prints what is there, ``--figure labelling.svg`` draws it.
 """
 
 import argparse
@@ -106,18 +106,67 @@ def known():
     return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
 
 
-def table():
+def curves():
+    """``{(dataset, method): accuracy}``, an array of seeds × rounds, seeds in order."""
     groups = {}
     for cell in known():
-        groups.setdefault((cell["dataset"], cell["method"]), []).append(cell["accuracy"])
-    print("| data | choice | seeds | after 2 | 4 | 8 | 12 rounds | rounds to reach random's 12 |")
+        groups.setdefault((cell["dataset"], cell["method"]), {})[cell["seed"]] = cell["accuracy"]
+    return {key: np.array([found[seed] for seed in sorted(found)]) for key, found in groups.items()}
+
+
+def labels_needed(mean, goal):
+    """Labels per class until a mean curve reaches a goal, between rounds by a straight line; None if it does not."""
+    reached = np.flatnonzero(mean >= goal)
+    if not len(reached):
+        return None
+    turn = reached[0]
+    part = (goal - mean[turn - 1]) / (mean[turn] - mean[turn - 1]) if turn else 1.0
+    return turn + part
+
+
+def table():
+    """Accuracy by round, the labels that random choice's last accuracy takes, and rivals that are better for sure."""
+    found = curves()
+    print("| data | choice | seeds | after 2 | 4 | 8 | 12 rounds | labels needed |")
     print("|---|---|---|---|---|---|---|---|")
-    for (name, method), curves in sorted(groups.items()):
-        mean, spread = np.mean(curves, axis=0), np.std(curves, axis=0)
-        goal = np.mean(groups.get((name, "ancr random"), curves), axis=0)[-1]
-        reached = np.flatnonzero(mean >= goal)
+    for (name, method), accuracy in sorted(found.items()):
+        mean, spread = accuracy.mean(axis=0), accuracy.std(axis=0)
+        needed = labels_needed(mean, found.get((name, "ancr random"), accuracy).mean(axis=0)[-1])
+        share = "more" if needed is None else f"{100.0 * needed / len(mean):.0f} %"
         cells = " | ".join(f"{mean[k]:.1f} ± {spread[k]:.1f}" for k in (2, 4, 8, 12) if k < len(mean))
-        print(f"| {name} | {method} | {len(curves)} | {cells} | {reached[0] if len(reached) else 'not'} |")
+        print(f"| {name} | {method} | {len(accuracy)} | {cells} | {share} |")
+    for (name, method), accuracy in sorted(found.items()):
+        own = found.get((name, "next_to_label"))
+        if method in ("logistic margin", "svc margin") and own is not None and len(own) == len(accuracy):
+            ahead = own - accuracy
+            noise = 2.0 * ahead.std(axis=0, ddof=1) / np.sqrt(len(ahead))
+            behind = np.flatnonzero(ahead.mean(axis=0) < -noise).tolist()
+            least = ahead.mean(axis=0)[1:].min()
+            print(f"{name}, {method}: least lead {least:+.1f}; ahead by two standard errors in rounds {behind}")
+
+
+def draw(path):
+    """One panel per data set, one line per method with its standard deviation over the seeds."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    found = curves()
+    names = [name for name in LOADERS if any(key[0] == name for key in found)]
+    figure, axes = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.4), layout="constrained", squeeze=False)
+    styles = dict(zip(METHODS, ("o-", "v:", "x:", "s--", "d--"), strict=True))
+    for axis, name in zip(axes[0], names, strict=True):
+        for method in (one for one in METHODS if (name, one) in found):
+            accuracy = found[name, method]
+            labels, mean, spread = 1 + np.arange(accuracy.shape[1]), accuracy.mean(axis=0), accuracy.std(axis=0)
+            axis.plot(labels, mean, styles[method], label=method, markersize=4)
+            axis.fill_between(labels, mean - spread, mean + spread, alpha=0.2)
+        axis.set(title=name, xlabel="labels per class, on average")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("accuracy in %")
+    axes[0][-1].legend(frameon=False)
+    figure.savefig(path)
 
 
 def main():
@@ -127,7 +176,10 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--table", action="store_true", help="print what is there and stop")
+    parser.add_argument("--figure", type=Path, help="an SVG of what is there")
     options = parser.parse_args()
+    if options.figure:
+        draw(options.figure)
     if options.table:
         return table()
     RESULTS.parent.mkdir(exist_ok=True)

@@ -94,7 +94,7 @@ def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> No
     header = [f"{side}_{place}{what}" for side in sides for place in range(1, count + 1) for what in ("", "_weight")]
     with atomic_path(path) as draft, draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file)
-        writer.writerow(["sample", "label", "suggested", "probability", "score", *header])
+        writer.writerow(["sample", "label", "suggested", "probability_of_label", "score", *header])
         for i in found.ranking.tolist():
             row = [names[i], str(found.labels[i]), str(found.suggested[i])]
             row += [f"{found.probability[i]:.6g}", f"{found.score[i]:.6g}"]

@@ -223,15 +223,16 @@ def audit_fitted(classifier: Any, rounds: int = 2) -> LabelAudit:
     given = np.full(dictionary.n_samples, -1)
     given[dictionary.order] = dictionary.labels
     judgement = leave_each_out(classifier)
-    first = _errors(judgement, given)
+    first = found = errors_of(judgement, given)
     for _ in range(rounds - 1):
         trusted = np.ones(dictionary.n_samples)
-        trusted[judgement.judged] = 1.0 - _errors(judgement, given).probability()
+        trusted[judgement.judged] = 1.0 - found.probability()
         judgement = leave_each_out(classifier, np.maximum(trusted[dictionary.order], _LEAST_WEIGHT))
-    return make_audit(judgement, given, to_numpy(classifier.classes_), classifier, first)
+        found = errors_of(judgement, given)
+    return make_audit(judgement, given, to_numpy(classifier.classes_), classifier, first, found)
 
 
-def _errors(judgement: Judgement, given: np.ndarray) -> Errors:
+def errors_of(judgement: Judgement, given: np.ndarray) -> Errors:
     """What the samples that could be judged say about how many labels are wrong.
 
     Errors at random are told best by `evidence_against`, errors that repeat each other by `odds_against`; which of the
@@ -250,16 +251,15 @@ def _errors(judgement: Judgement, given: np.ndarray) -> Errors:
 
 
 def make_audit(
-    judgement: Judgement, given: np.ndarray, classes: np.ndarray, classifier: Any, first: Errors | None = None
+    judgement: Judgement, given: np.ndarray, classes: np.ndarray, classifier: Any, first: Errors, last: Errors
 ) -> LabelAudit:
-    """An audit from a judgement of labels given as indices of classes.
+    """An audit from the last judgement of labels given as indices of classes, and what two rounds said.
 
-    ``first`` is what the first round said: later rounds rank better, but with the weights of suspicious samples gone,
-    they count too few of them.
+    Later rounds rank better, but with the weights of suspicious samples gone, they count too few of them: so the first
+    one counts and the last one ranks.
     """
-    judged, last = judgement.judged, _errors(judgement, given)
-    counted = last if first is None else first
-    last.share = counted.share
+    judged = judgement.judged
+    last.share = first.share
     score, probability, precisions = np.full(len(given), -np.inf), np.ones(len(given)), np.zeros(len(given))
     score[judged], probability[judged], precisions[judged] = last.scores, 1.0 - last.probability(), last.precision()
     suggested = np.where(judged, judgement.decisions.argmax(axis=1), given)
@@ -271,7 +271,7 @@ def make_audit(
         classes[suggested],
         judgement.speaks_for,
         judgement.speaks_against,
-        counted.count,
+        first.count,
         judgement.misfits,
         precisions,
         classifier,

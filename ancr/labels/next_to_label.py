@@ -1,8 +1,8 @@
 r"""Which samples to label next: those that the classifier is unsure about, from all over the pool.
 
 A batch of the least sure samples alone asks the same question many times, since neighbours are unsure together. The
-farthest of them are no better: they are outliers. So the least sure few batches are divided into as many clusters as
-samples are wanted, each sample counting by how unsure it is, and the least sure of each cluster is taken.
+farthest of them are no better: they are outliers. So of the least sure ones those are taken that stand for many others
+of the pool which no labelled sample represents: see `ancr.labels.coverage`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, take_rows, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import check_samples
+from ancr.labels.coverage import best_represented
 from ancr.messages import naming
 
-# Batches of the least sure samples that are thinned to one.
-_BATCHES = 6
-# What the surest of them counts in a cluster.
-_LEAST_COUNT = 1e-3
+# One batch is chosen from the least sure samples: a share of the pool up to a limit, and some batches at least.
+_SHARE, _MOST, _BATCHES = 0.1, 1000, 6
+# Samples of the pool that stand for all of it.
+_MOST_REPRESENTED = 4000
 
 
 def next_to_label(
@@ -50,8 +49,9 @@ def next_to_label(
         Rows of the pool that have a label already: they are not chosen. Samples that the estimator was fitted on need
         not be in the pool.
     strategy : {"auto", "margin", "far", "random"} or callable, default="auto"
-        ``"auto"``: the six batches of least margin, thinned to one from each of n clusters, which lie far from each
-        other. ``"margin"``: the least difference between the two largest decision values. ``"far"``: one by one, the
+        ``"auto"``: of the tenth of the pool with the least margins (six batches at least), those that make the whole
+        pool best represented; with a precomputed kernel as ``"margin"``, since products within the pool are not known.
+        ``"margin"``: the least difference between the two largest decision values. ``"far"``: one by one, the
         farthest from all labelled and chosen ones, in the space of the classifier.
         ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the pool, and the
         largest are taken.
@@ -151,20 +151,17 @@ def _smallest(values: np.ndarray, n: int) -> np.ndarray:
     return order[:n]
 
 
-def _unsure_and_spread(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
-    """The least sure sample of each of n clusters of the least sure; of an empty cluster, the next least sure."""
-    margins = _margins(estimator, samples)
-    unsure = np.argsort(margins, kind="stable")[: _BATCHES * n]
-    if len(unsure) <= n:
-        return unsure
-    counts = np.maximum(1.0 - margins[unsure] / (margins[unsure].max() or 1.0), _LEAST_COUNT)
-    rows = to_numpy(estimator.space_.rows(take_rows(samples, unsure)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than clusters
-        clusters = KMeans(n, n_init=1, random_state=0).fit(rows, sample_weight=counts).labels_
-    first = np.sort(np.unique(clusters, return_index=True)[1])  # in the order of their margins
-    others = np.setdiff1d(np.arange(len(unsure)), first)
-    return unsure[np.concatenate([first, others])[:n]]
+def _unsure_and_representative(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
+    """Of the least sure, those that make the whole pool best represented."""
+    space, margins = estimator.space_, _margins(estimator, samples)
+    if space.is_pairwise:  # nothing is known of the products within the pool
+        return _smallest(margins, n)
+    number = max(_BATCHES * n, min(round(_SHARE * len(margins)), _MOST))
+    unsure = np.argsort(margins, kind="stable")[:number]
+    candidates = take_rows(samples, unsure)
+    pool = space.rows(samples[:_MOST_REPRESENTED])  # in random order
+    own = space.dictionary(candidates)
+    return unsure[best_represented(estimator.dictionary_, own, space.rows(candidates), pool, n)]
 
 
 def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
@@ -210,7 +207,7 @@ def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 
 STRATEGIES: dict[str, Callable[..., np.ndarray]] = {
-    "auto": _unsure_and_spread,
+    "auto": _unsure_and_representative,
     "margin": _least_sure,
     "far": _farthest,
     "random": _at_random,

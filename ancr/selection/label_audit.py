@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from ancr.backends.arrays import Array, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, RepresentationClassifier
 from ancr.dictionary import check_samples
-from ancr.labels.audit import LabelAudit, audit_fitted, make_audit
+from ancr.labels.audit import LabelAudit, audit_fitted, errors_of, make_audit
 from ancr.labels.held_out import judge_in_folds
 from ancr.messages import naming
 from ancr.selection.cross_validation import ANCRClassifierCV, RepresentationClassifierCV
@@ -73,7 +73,8 @@ def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -
     fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
     chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
     judgement = judge_in_folds(chosen, X, given, folds, fitted.space_.part)
-    return make_audit(judgement, given, classes, fitted)
+    found = errors_of(judgement, given)
+    return make_audit(judgement, given, classes, fitted, first=found, last=found)
 
 
 def _folds_of_groups(given: np.ndarray, groups: np.ndarray) -> list[Any]:

@@ -54,7 +54,7 @@ def test_the_table_has_the_wrong_labels_first(table, audited):
         place = int(row["sample"].split()[1]) - 1
         assert row["suggested"].lstrip("'") == truth[place]  # what starts like a formula has an apostrophe in front
         assert row["label"].lstrip("'") == given[place]
-        assert float(row["probability"]) < 0.9
+        assert float(row["probability_of_label"]) < 0.9
         assert row["against_1"].startswith("row ")
     assert (np.diff([float(row["score"]) for row in rows]) <= 0).all()
 

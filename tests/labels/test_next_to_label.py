@@ -48,6 +48,44 @@ def test_auto_is_unsure_and_spread_out(digits):
     assert least_distance(auto) > least_distance(next_to_label(clf, pool, 12, strategy="margin"))
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_auto_makes_the_pool_best_represented_one_by_one(normalize):
+    X, y = load_digits(return_X_y=True)
+    clf = ANCRClassifier(alpha=0.1, normalize=normalize).fit(X[:20], y[:20])
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True) if normalize else X
+    labelled, pool = rows[:20], rows[20:220]
+    ridge = 0.1 * np.mean((labelled**2).sum(axis=1))
+
+    def cost(atoms):
+        codes = np.linalg.solve(atoms @ atoms.T + ridge * np.eye(len(atoms)), atoms @ pool.T)
+        return ((pool.T - atoms.T @ codes) ** 2).sum() + ridge * (codes**2).sum()
+
+    top = np.sort(clf.decision_function(X[20:220]), axis=1)
+    candidates = np.argsort(top[:, -1] - top[:, -2])[: 6 * 7].tolist()
+    expected = []
+    for _ in range(7):
+        left = [row for row in candidates if row not in expected]
+        expected.append(min(left, key=lambda row: cost(np.vstack([labelled, pool[row]]))))
+        labelled = np.vstack([labelled, pool[expected[-1]]])
+    np.testing.assert_array_equal(next_to_label(clf, X[20:220], 7), expected)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_scale_of_the_samples_does_not_matter(scale):
+    X, y = load_digits(return_X_y=True)
+    first, second = (
+        next_to_label(ANCRClassifier(alpha=0.1 * s * s, normalize=False).fit(s * X[:20], y[:20]), s * X[20:220], 7)
+        for s in (1.0, scale)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_equal_samples_and_zeros_in_the_pool_are_chosen_once_each(digits):
+    clf, pool = digits
+    same = np.vstack([np.repeat(pool[:1], 10, axis=0), np.zeros((5, 64))])
+    assert sorted(next_to_label(clf, same, 15).tolist()) == list(range(15))
+
+
 def test_a_copy_of_a_labelled_sample_comes_last(digits):
     clf, pool = digits
     doubled = np.vstack([pool[:20], pool[:1]])
