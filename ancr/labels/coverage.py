@@ -1,12 +1,12 @@
-r"""Which candidates, once labelled, make a whole pool best represented.
+r"""Which candidates, once labelled, make a pool best represented.
 
 Representing a sample y by the labelled ones A costs, without constraints,
 
     s(y, y) = min_c ‖y − Ac‖² + λ‖c‖²,    s(y, x) = yᵀx − yᵀA(AᵀA + λI)⁻¹Aᵀx,
 
 and one more labelled sample x lowers that cost by s(y, x)²/(s(x, x) + λ). So the candidate for which these have the
-largest sum over the pool is taken, then the best one beside it, and so on: samples that stand for many others which
-nothing represents yet. (s is the posterior covariance of a Gaussian process, and its trace falls as fast as it can.)
+largest weighted sum over the pool is taken, then the best one beside it, and so on: samples that stand for many others
+which nothing represents yet. (s is the posterior covariance of a Gaussian process given the labelled samples.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RIDGE = 0.1
 
 
 def best_represented(
-    labelled: BaseDictionary, candidates: BaseDictionary, rows: Array, pool: Array, n: int
+    labelled: BaseDictionary, candidates: BaseDictionary, rows: Array, pool: Array, weights: np.ndarray, n: int
 ) -> np.ndarray:
     """Places of n candidates, the most useful first.
 
@@ -33,6 +33,8 @@ def best_represented(
         The samples that have labels, and those that may be chosen.
     rows, pool : array of shape (n_candidates, n_features) and (n_pool, n_features)
         The candidates again, and the samples to be represented, as queries of the same space.
+    weights : ndarray of shape (n_pool,)
+        How much each sample of the pool counts.
     n : int
         How many to choose, at most as many as there are candidates.
     """
@@ -44,7 +46,7 @@ def best_represented(
         both = in_double(candidates.cross(queries)) - in_double(labelled.cross(queries)) @ codes.T
         return np.asarray(to_numpy(both), float)
 
-    return _one_by_one(unrepresented(pool), unrepresented(rows), ridge, n)
+    return _one_by_one(np.sqrt(weights)[:, None] * unrepresented(pool), unrepresented(rows), ridge, n)
 
 
 def _one_by_one(of_pool: np.ndarray, among: np.ndarray, ridge: float, n: int) -> np.ndarray:
@@ -53,7 +55,7 @@ def _one_by_one(of_pool: np.ndarray, among: np.ndarray, ridge: float, n: int) ->
     Parameters
     ----------
     of_pool : ndarray of shape (n_pool, n_candidates)
-        s(y, x) for the samples y of the pool and the candidates x.
+        s(y, x) for the samples y of the pool and the candidates x, times the root of the weight of y.
     among : ndarray of shape (n_candidates, n_candidates)
         s(x, x') for two candidates.
     ridge : float

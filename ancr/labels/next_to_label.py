@@ -20,8 +20,8 @@ from ancr.dictionary import check_samples
 from ancr.labels.coverage import best_represented
 from ancr.messages import naming
 
-# One batch is chosen from the least sure samples: a share of the pool up to a limit, and some batches at least.
-_SHARE, _MOST, _BATCHES = 0.1, 1000, 6
+# Batches of the least sure samples that one is chosen from.
+_BATCHES = 6
 # Samples of the pool that stand for all of it.
 _MOST_REPRESENTED = 4000
 
@@ -49,8 +49,8 @@ def next_to_label(
         Rows of the pool that have a label already: they are not chosen. Samples that the estimator was fitted on need
         not be in the pool.
     strategy : {"auto", "margin", "far", "random"} or callable, default="auto"
-        ``"auto"``: of the tenth of the pool with the least margins (six batches at least), those that make the whole
-        pool best represented; with a precomputed kernel as ``"margin"``, since products within the pool are not known.
+        ``"auto"``: of the six batches of least margin, the one that makes the unsure samples of the pool best
+        represented; with a precomputed kernel as ``"margin"``, since products within the pool are not known.
         ``"margin"``: the least difference between the two largest decision values. ``"far"``: one by one, the
         farthest from all labelled and chosen ones, in the space of the classifier.
         ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the pool, and the
@@ -152,16 +152,15 @@ def _smallest(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def _unsure_and_representative(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
-    """Of the least sure, those that make the whole pool best represented."""
+    """Of the least sure, those that make the pool best represented, where a sample counts by how unsure it is."""
     space, margins = estimator.space_, _margins(estimator, samples)
     if space.is_pairwise:  # nothing is known of the products within the pool
         return _smallest(margins, n)
-    number = max(_BATCHES * n, min(round(_SHARE * len(margins)), _MOST))
-    unsure = np.argsort(margins, kind="stable")[:number]
-    candidates = take_rows(samples, unsure)
-    pool = space.rows(samples[:_MOST_REPRESENTED])  # in random order
-    own = space.dictionary(candidates)
-    return unsure[best_represented(estimator.dictionary_, own, space.rows(candidates), pool, n)]
+    unsure = np.argsort(margins, kind="stable")[: _BATCHES * n]
+    candidates, part = take_rows(samples, unsure), slice(_MOST_REPRESENTED)  # the order is random
+    weights = np.exp(-margins[part] / (np.median(margins) or 1.0))
+    own, rows = space.dictionary(candidates), space.rows(candidates)
+    return unsure[best_represented(estimator.dictionary_, own, rows, space.rows(samples[part]), weights, n)]
 
 
 def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:

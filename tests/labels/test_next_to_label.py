@@ -49,19 +49,21 @@ def test_auto_is_unsure_and_spread_out(digits):
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_auto_makes_the_pool_best_represented_one_by_one(normalize):
+def test_auto_makes_unsure_samples_best_represented_one_by_one(normalize):
     X, y = load_digits(return_X_y=True)
     clf = ANCRClassifier(alpha=0.1, normalize=normalize).fit(X[:20], y[:20])
     rows = X / np.linalg.norm(X, axis=1, keepdims=True) if normalize else X
     labelled, pool = rows[:20], rows[20:220]
     ridge = 0.1 * np.mean((labelled**2).sum(axis=1))
 
+    top = np.sort(clf.decision_function(X[20:220]), axis=1)
+    margins = top[:, -1] - top[:, -2]
+    weights, candidates = np.exp(-margins / np.median(margins)), np.argsort(margins)[: 6 * 7].tolist()
+
     def cost(atoms):
         codes = np.linalg.solve(atoms @ atoms.T + ridge * np.eye(len(atoms)), atoms @ pool.T)
-        return ((pool.T - atoms.T @ codes) ** 2).sum() + ridge * (codes**2).sum()
+        return weights @ (((pool.T - atoms.T @ codes) ** 2).sum(axis=0) + ridge * (codes**2).sum(axis=0))
 
-    top = np.sort(clf.decision_function(X[20:220]), axis=1)
-    candidates = np.argsort(top[:, -1] - top[:, -2])[: 6 * 7].tolist()
     expected = []
     for _ in range(7):
         left = [row for row in candidates if row not in expected]
