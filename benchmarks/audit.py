@@ -160,50 +160,66 @@ def known():
     return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
 
 
+METHODS = ("ancr", *RIVALS)
+
+
+def by_cell():
+    """``{(dataset, noise, share): {method: {score: cells}}}``, data sets in the order of the study."""
+    groups = {}
+    order = {name: place for place, name in enumerate(("digits", "usps", "stanford40", "ar", "cub", "cars"))}
+    kinds = {kind: place for place, kind in enumerate(("uniform", "pairs", "classes", "annotator"))}
+    for cell in sorted(known(), key=lambda one: (order[one["dataset"]], kinds[one["noise"]], one["share"])):
+        scores = groups.setdefault((cell["dataset"], cell["noise"], cell["share"]), {}).setdefault(cell["method"], {})
+        scores.setdefault(cell["score"], []).append(cell)
+    return groups
+
+
+def best(scores, value):
+    """The better score of a method, by the mean over seeds; None if it was not run."""
+    return max((float(np.mean([one[value] for one in own])) for own in scores.values()), default=None)
+
+
 def table():
-    """Average precision, the mean over seeds, with n_errors over the truth and seconds."""
-    cells, groups = known(), {}
-    for cell in cells:
-        key = cell["dataset"], cell["noise"], cell["share"]
-        groups.setdefault(key, {}).setdefault((cell["method"], cell["score"]), []).append(cell)
-    print("| data | noise | % | method | score | AP | precision at n | n_errors / truth | s | seeds |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for (name, noise, share), methods in sorted(groups.items()):
-        for (method, score), own in sorted(methods.items()):
-            mean = {
-                key: np.mean([one[key] for one in own]) for key in ("average_precision", "precision_at_n", "seconds")
-            }
-            ratio = "" if own[0]["n_errors"] is None else f"{np.mean([o['n_errors'] / o['n_wrong'] for o in own]):.2f}"
-            print(
-                f"| {name} | {noise} | {100 * share:g} | {method} | {score} | {mean['average_precision']:.4f} "
-                f"| {mean['precision_at_n']:.3f} | {ratio} | {mean['seconds']:.1f} | {len(own)} |"
-            )
+    """One row per cell, of a rival the better of its two scores; then the mean seconds."""
+    groups = by_cell()
+    print(f"| data | noise | % | {' | '.join(METHODS)} | at n: ancr | best rival | n_errors / truth |")
+    print("|---|---|---|" + "---|" * (len(METHODS) + 3))
+    for (name, noise, share), methods in groups.items():
+        shown = [_number(best(methods.get(method, {}), "average_precision"), 4) for method in METHODS]
+        at_n = {method: best(scores, "precision_at_n") for method, scores in methods.items()}
+        shown += [_number(at_n.pop("ancr", None), 3), _number(max(at_n.values(), default=None), 3)]
+        own = methods.get("ancr", {}).get("", [])
+        shown.append(_number(np.mean([one["n_errors"] / one["n_wrong"] for one in own]) if own else None, 2))
+        print(f"| {name} | {noise} | {100 * share:g} | {' | '.join(shown)} |")
+    print(f"\n| seconds | {' | '.join(METHODS)} |\n|---|" + "---|" * len(METHODS))
+    for name in dict.fromkeys(key[0] for key in groups):
+        shown = [_number(_seconds(groups, name, method), 1) for method in METHODS]
+        print(f"| {name} | {' | '.join(shown)} |")
 
 
-def best_of_each(cells):
-    """Average precision by method, the mean over seeds and the better score of each rival."""
-    values = {}
-    for cell in cells:
-        values.setdefault((cell["method"], cell["score"]), []).append(cell["average_precision"])
-    best = {}
-    for (method, _), own in values.items():
-        best[method] = max(best.get(method, 0.0), float(np.mean(own)))
-    return best
+def _number(value, digits):
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _seconds(groups, name, method):
+    """Mean over the cells of a data set; None if there are none."""
+    scores = [groups[key].get(method, {}) for key in groups if key[0] == name]
+    seconds = [cell["seconds"] for own in scores for cells in own.values() for cell in cells]
+    return float(np.mean(seconds)) if seconds else None
 
 
 def wins():
     """In how many cells the audit is ahead of every rival that was run, and where it is not."""
-    groups = {}
-    for cell in known():
-        groups.setdefault((cell["dataset"], cell["noise"], cell["share"]), []).append(cell)
-    both = {key: best_of_each(cells) for key, cells in groups.items()}
-    both = {key: best for key, best in both.items() if "ancr" in best and len(best) > 1}
-    behind = []
-    for key, best in sorted(both.items()):
-        rival = max((one for one in best if one != "ancr"), key=best.get)
-        if best["ancr"] <= best[rival]:
-            behind.append(f"{key[0]} {key[1]} {100 * key[2]:g} %: {best['ancr']:.4f}, {rival} {best[rival]:.4f}")
-    print(f"\nAhead of every rival in {len(both) - len(behind)} of {len(both)} cells.", *behind, sep="\n")
+    compared, behind = 0, []
+    for key, methods in by_cell().items():
+        values = {method: best(scores, "average_precision") for method, scores in methods.items()}
+        if "ancr" in values and len(values) > 1:
+            compared += 1
+            rival = max((one for one in values if one != "ancr"), key=values.get)
+            if values["ancr"] <= values[rival]:
+                cell = f"{key[0]} {key[1]} {100 * key[2]:g} %"
+                behind.append(f"{cell}: {values['ancr']:.4f}, {rival} {values[rival]:.4f}")
+    print(f"\nAhead of every rival in {compared - len(behind)} of {compared} cells.", *behind, sep="\n")
 
 
 def cost():

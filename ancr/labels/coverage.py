@@ -44,37 +44,35 @@ def best_represented(
 
     def unrepresented(queries: Array) -> np.ndarray:
         both = in_double(candidates.cross(queries)) - in_double(labelled.cross(queries)) @ codes.T
-        return np.asarray(to_numpy(both), float)
+        return np.asarray(to_numpy(both), float) / ridge
 
-    return _one_by_one(np.sqrt(weights)[:, None] * unrepresented(pool), unrepresented(rows), ridge, n)
+    return _one_by_one(np.sqrt(weights)[:, None] * unrepresented(pool), unrepresented(rows), n)
 
 
-def _one_by_one(of_pool: np.ndarray, among: np.ndarray, ridge: float, n: int) -> np.ndarray:
+def _one_by_one(of_pool: np.ndarray, among: np.ndarray, n: int) -> np.ndarray:
     """Places of n columns, each the best beside those before it.
 
     Parameters
     ----------
     of_pool : ndarray of shape (n_pool, n_candidates)
-        s(y, x) for the samples y of the pool and the candidates x, times the root of the weight of y.
+        s(y, x)/λ for the samples y of the pool and the candidates x, times the root of the weight of y.
     among : ndarray of shape (n_candidates, n_candidates)
-        s(x, x') for two candidates.
-    ridge : float
-        λ.
+        s(x, x')/λ for two candidates.
 
     Notes
     -----
-    A chosen x takes uvᵀ from s, with u = s(·, x)/√(s(x, x) + λ) over the pool and v the same over the candidates. These
-    are kept, and s itself is left as it was: one product with it per choice is all that is needed.
+    In units of λ a chosen x takes uvᵀ from s, with u = s(·, x)/√(s(x, x) + 1) over the pool and v the same over the
+    candidates. These are kept, and s itself is left as it was: one product with it per choice is all that is needed.
     """
     own, squares = np.diag(among).copy(), np.einsum("ij,ij->j", of_pool, of_pool)
     left, right = np.zeros((n, len(of_pool))), np.zeros((n, len(among)))
     free, chosen = np.ones(len(among), bool), []
     for step in range(n):
-        gains = squares / (np.maximum(own, 0.0) + ridge)
+        gains = squares / (np.maximum(own, 0.0) + 1.0)
         best = int(np.argmax(np.where(free, gains, -np.inf)))
         free[best] = False
         chosen.append(best)
-        before, length = right[:step, best], np.sqrt(max(own[best], 0.0) + ridge)
+        before, length = right[:step, best], np.sqrt(max(own[best], 0.0) + 1.0)
         u = (of_pool[:, best] - before @ left[:step]) / length
         v = (among[best] - before @ right[:step]) / length
         overlap = u @ of_pool - (left[:step] @ u) @ right[:step]

@@ -22,8 +22,8 @@ from ancr.messages import naming
 
 # Batches of the least sure samples that one is chosen from.
 _BATCHES = 6
-# Samples of the pool that stand for all of it.
-_MOST_REPRESENTED = 4000
+# At most so many candidates, if fewer are wanted, and samples of the pool that stand for all: memory stays bounded.
+_MOST = 4000
 
 
 def next_to_label(
@@ -156,8 +156,10 @@ def _unsure_and_representative(estimator: Any, samples: Array, n: int, labelled:
     space, margins = estimator.space_, _margins(estimator, samples)
     if space.is_pairwise:  # nothing is known of the products within the pool
         return _smallest(margins, n)
-    unsure = np.argsort(margins, kind="stable")[: _BATCHES * n]
-    candidates, part = take_rows(samples, unsure), slice(_MOST_REPRESENTED)  # the order is random
+    unsure = np.argsort(margins, kind="stable")[: max(n, min(_BATCHES * n, _MOST))]
+    if len(unsure) <= n:
+        return unsure
+    candidates, part = take_rows(samples, unsure), slice(_MOST)  # the order is random
     weights = np.exp(-margins[part] / (np.median(margins) or 1.0))
     own, rows = space.dictionary(candidates), space.rows(candidates)
     return unsure[best_represented(estimator.dictionary_, own, rows, space.rows(samples[part]), weights, n)]

@@ -72,7 +72,7 @@ def test_auto_makes_unsure_samples_best_represented_one_by_one(normalize):
     np.testing.assert_array_equal(next_to_label(clf, X[20:220], 7), expected)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.parametrize("scale", [1e-140, 1e-30, 1e30, 1e140])
 def test_the_scale_of_the_samples_does_not_matter(scale):
     X, y = load_digits(return_X_y=True)
     first, second = (
