@@ -26,8 +26,8 @@ LOADERS = {
     "stanford40": lambda: load_stanford40(features=FEATURES),
     "cub": lambda: load_cub200(features=FEATURES),
 }
-# A setting that suits few labels, the same for every data set and round.
-SETTINGS = {"alpha": 0.1, "relaxation": 1.0, "power": 0.5}
+# A setting that suits few labels, the same for every data set and round; chosen on random parts of the training sets.
+SETTINGS = {"kernel": "rbf", "gamma": 0.5, "power": 0.5, "alpha": 0.01, "relaxation": 0.3}
 
 
 def load(name):
