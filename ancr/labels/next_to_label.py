@@ -159,10 +159,10 @@ def _unsure_and_representative(estimator: Any, samples: Array, n: int, labelled:
     unsure = np.argsort(margins, kind="stable")[: max(n, min(_BATCHES * n, _MOST))]
     if len(unsure) <= n:
         return unsure
-    candidates, part = take_rows(samples, unsure), slice(_MOST)  # the order is random
+    candidates, part = take_rows(samples, unsure), slice(min(_MOST, len(margins)))  # in random order
     weights = np.exp(-margins[part] / (np.median(margins) or 1.0))
     own, rows = space.dictionary(candidates), space.rows(candidates)
-    return unsure[best_represented(estimator.dictionary_, own, rows, space.rows(samples[part]), weights, n)]
+    return unsure[best_represented(estimator.dictionary_, own, rows, space.rows(samples[part, :]), weights, n)]
 
 
 def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
