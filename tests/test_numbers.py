@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +69,13 @@ def test_times_on_the_gpu_are_those_of_the_record():
     assert len(shown) >= 4
     for value in shown:
         assert np.min(np.abs(np.array(times) - value)) <= 5.01e-4, value
+
+
+@pytest.mark.parametrize("study", ["audit", "labelling"])
+def test_the_page_on_labels_has_the_tables_of_the_studies(study):
+    command = [sys.executable, str(ROOT / "benchmarks" / f"{study}.py"), "--table"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+    table = [line for line in printed.splitlines() if line.startswith("|")]
+    assert len(table) > 10
+    assert "\n".join(table[:10]) in read(ROOT / "docs" / "labels.md")
+    assert set(table) <= set(read(ROOT / "docs" / "labels.md").splitlines())
