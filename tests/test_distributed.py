@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import threading
 import time
 
 import dask
@@ -304,6 +305,20 @@ def test_a_worker_lost_between_pricing_rounds_changes_nothing(data, tmp_path):
         assert clf.victim not in client.run(os.getpid)
     assert solution.converged.all()
     np.testing.assert_allclose(solution.codes.toarray(), ancr.ANCRClassifier().fit(X, y).codes(Q).toarray(), atol=1e-6)
+
+
+def test_work_waits_where_all_workers_are_gone_for_the_moment(data, tmp_path):
+    X, y, Q = data
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": None}),
+        LocalCluster(n_workers=0, threads_per_worker=1, processes=False, dashboard_address=":0") as local,
+        Client(local),
+    ):
+        later = threading.Timer(1.0, local.scale, [1])
+        later.start()
+        clf = ShardedClassifier(ancr.ANCRClassifier()).fit(*write(tmp_path, X, y, "npy"))
+        later.join()
+        np.testing.assert_array_equal(clf.predict(Q), ancr.ANCRClassifier().fit(X, y).predict(Q))
 
 
 def test_single_precision_files_are_certified_in_double(data, cluster, tmp_path):

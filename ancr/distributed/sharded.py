@@ -186,12 +186,13 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         """``[function(shard, *its arguments)]``; as long as the workers stay the same, so does the worker of a file."""
         client = get_client()
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-        futures = [
-            client.submit(
-                function, shard, *own, workers=[workers[i % len(workers)]], allow_other_workers=True, pure=False
+        futures = []
+        for i, (shard, own) in enumerate(zip(self.shards_, arguments, strict=True)):
+            # Where all workers are gone for the moment, the work waits for the next one.
+            preferred = [workers[i % len(workers)]] if workers else None
+            futures.append(
+                client.submit(function, shard, *own, workers=preferred, allow_other_workers=bool(workers), pure=False)
             )
-            for i, (shard, own) in enumerate(zip(self.shards_, arguments, strict=True))
-        ]
         return client.gather(futures)
 
     def _optimise(self, X):
