@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ancr.backends.arrays import Array, in_double, to_numpy
+from ancr.backends.arrays import Array, in_double, map_rows, to_numpy
 from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.solvers.choice import make_solver
@@ -43,8 +43,14 @@ def best_represented(
     codes = in_double(solver.solve(rows).sorted_codes)
 
     def unrepresented(queries: Array) -> np.ndarray:
-        both = in_double(candidates.cross(queries)) - in_double(labelled.cross(queries)) @ codes.T
-        return np.asarray(to_numpy(both), float) / ridge
+        """s/λ; the products of queries and labelled samples live for a block."""
+
+        def work(block: slice) -> np.ndarray:
+            part = queries[block, :]
+            both = in_double(candidates.cross(part)) - in_double(labelled.cross(part)) @ codes.T
+            return np.asarray(to_numpy(both), float) / ridge
+
+        return np.concatenate(map_rows(work, queries, 16 * (labelled.n_atoms + candidates.n_atoms)))
 
     return _one_by_one(np.sqrt(weights)[:, None] * unrepresented(pool), unrepresented(rows), n)
 
