@@ -20,6 +20,8 @@ def bind(port):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", number))
+            # Two that start together can both bind; only one can listen. And a page that comes at once is kept waiting.
+            listener.listen()
             return listener
         except OSError:
             listener.close()

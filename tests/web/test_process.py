@@ -1,6 +1,8 @@
 """The command itself: killed, started twice, ended by Ctrl-C."""
 
+import contextlib
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -8,6 +10,7 @@ import threading
 import httpx
 import pytest
 
+from ancr.web.server import bind
 from tests.web.browsing import Process
 
 
@@ -50,6 +53,23 @@ def test_kill_9_loses_at_most_the_action_in_flight(tmp_path):
         assert set(acknowledged) <= kept
         assert len(kept) <= len(acknowledged) + 1
         assert client.post("/api/act", json={"do": "undo"}).status_code == 200
+
+
+def test_studios_that_start_together_have_their_own_ports():
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(bind(None)) for _ in range(3)]
+        ports = {listener.getsockname()[1] for listener in listeners}
+        assert len(ports) == 3
+        with pytest.raises(OSError, match="choose another"):
+            bind(min(ports))
+
+
+def test_a_page_that_comes_before_the_server_accepts_is_kept_waiting():
+    with bind(None) as listener, socket.create_connection(listener.getsockname(), timeout=5) as page:
+        page.sendall(b"early")
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(5) == b"early"
 
 
 def test_a_second_studio_is_refused_with_the_address_of_the_first(tmp_path):
