@@ -53,7 +53,7 @@ def serve(source, port=None, browser=True, say=print):
 
     # The thread that answers and the one that talks to pages take turns more often than Python's 5 ms.
     sys.setswitchinterval(5e-4)
-    say("Preparing. The first start compiles for about half a minute.")
+    say("Preparing.")
     warm_up(dtypes=(source.samples.dtype.name,))
     studio = Studio(source)
     gc.freeze()  # what is there now stays; looking through it again would hold up answers

@@ -238,6 +238,9 @@ def test_compare_sort_and_open_a_cell(tmp_path, visit):
         page.wait_for_selector("#samples li")
         assert page.locator("svg.curve").count() == 1
         check_accessible(page, "compare")
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert page.locator("#methods thead tr").bounding_box()["height"] < 60  # a line, not a letter a line
 
 
 def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
