@@ -334,6 +334,36 @@ def test_single_precision_files_are_certified_in_double(data, cluster, tmp_path)
     assert solution.converged.all()
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e4])
+def test_single_precision_files_about_their_mean(data, cluster, tmp_path, offset):
+    X, y, Q = data
+    X = (X + offset).astype(np.float32)
+    estimator = ancr.ANCRClassifier(alpha=1e-3, normalize=False)
+    solution = ShardedClassifier(estimator).fit(*write(tmp_path, X, y, "npy")).solve(Q + offset)
+    assert solution.converged.all()
+    atoms = X.astype(np.longdouble)
+    queries, codes = (Q + offset).astype(np.longdouble), solution.codes.toarray().astype(np.longdouble)
+    codes /= codes.sum(axis=1, keepdims=True)
+    middle = atoms.mean(axis=0)
+    atoms, queries = atoms - middle, queries - middle
+    pull = (queries - codes @ atoms) @ atoms.T - 1e-3 * codes
+    gap = 2 * (pull.max(axis=1) - (pull * codes).sum(axis=1))
+    assert (gap <= 1e-8 * (queries**2).sum(axis=1)).all()
+
+
+def test_dask_classifier_tells_features_and_width(data):
+    X, y, Q = data
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    dask_clf = DaskClassifier(ancr.ANCRClassifier())
+    assert not hasattr(dask_clf, "n_features_in_")
+    dask_clf.fit(frame, y, sample_weight=np.arange(len(y)) % 4)
+    assert dask_clf.n_features_in_ == X.shape[1]
+    assert list(dask_clf.feature_names_in_) == list(frame.columns)
+    codes = dask_clf.codes(da.from_array(Q, chunks=(10, X.shape[1])))
+    assert codes.shape == (len(Q), len(X))
+    assert codes.compute().shape == codes.shape
+
+
 def test_pricing_finds_what_rounding_would_hide(tmp_path):
     """Two atoms that single precision cannot tell apart, one on either side of the level."""
     x = np.linspace(0.1, 1.0, 64, dtype=np.float32)

@@ -82,6 +82,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
         Its labels.
+    n_features_in_, feature_names_in_ : int and ndarray
+        As of the fitted classifier.
 
     Examples
     --------
@@ -119,6 +121,16 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         """Labels."""
         return self._fitted.classes_
 
+    @property
+    def n_features_in_(self):
+        """Number of features."""
+        return self._fitted.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        """Names of the columns, if the samples had any."""
+        return self._fitted.feature_names_in_
+
     def predict(self, X):
         """Label of the class that represents each query best."""
         return self._map(X, "predict", (), to_numpy(self.classes_).dtype)
@@ -142,7 +154,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def codes(self, X):
         """Codes, (n_queries, n_train); blocks are CSR where the set makes codes sparse."""
-        return self._map(X, "codes", (self._fitted.dictionary_.n_atoms,))
+        return self._map(X, "codes", (self._fitted.dictionary_.n_samples,))
 
     def close(self):
         """Remove the classifier from the workers."""

@@ -75,7 +75,8 @@ class Shard:
             if not np.isfinite(rows).all():
                 raise ValueError(f"{self.path} contains NaN or infinity, in rows {start} to {start + len(rows)}")
             rows = unit_rows(rows) if self.normalize else rows
-            yield start, rows if self.origin is None else rows - self.origin.astype(rows.dtype)
+            # In double precision: atoms must be moved by exactly what queries are moved by.
+            yield start, rows if self.origin is None else rows - self.origin
             start += len(rows)
 
     def read_labels(self):
