@@ -152,6 +152,15 @@ class Space(AxisObject):
         """Whether samples stay as they are, but for their norm."""
         return self.is_linear and self.power == 1.0
 
+    def judged(self, problem: Any) -> BaseDictionary:
+        """The dictionary whose atoms rules compare with queries.
+
+        Where nothing fixes an origin, neither samples of unit norm nor the problem, decisions must not depend on it
+        either: then it is the one about the mean atom.
+        """
+        free = not (self.normalize or problem.has_origin)
+        return problem.standard_form.problem.dictionary if free else problem.dictionary
+
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
         some = take_rows(samples, rows)

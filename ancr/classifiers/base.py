@@ -266,8 +266,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         """What `fit` learns besides the dictionary: ``{attribute: value}``."""
         n, d = dictionary.n_atoms, dictionary.dimension
         problem = self._problem(dictionary)
-        # Where nothing fixes an origin, neither the data nor the problem, decisions must not depend on it either.
-        judged = dictionary if self.normalize or problem.has_origin else problem.standard_form.problem.dictionary
+        judged = self._make_space().judged(problem)
         with blas_threads_for(2 * n * d * min(n, d)):
             rule = self._make_rule().prepare(judged)
             return {"solver_": self._make_solver(problem), "_rule": rule, "_judged_by": judged}

@@ -3,7 +3,7 @@
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from numbers import Integral, Real
 from typing import ClassVar
@@ -284,7 +284,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         own = None if weights is None else weights[used]
         some = self._spaces[0].part(X, used, used) if len(used) < len(y) else X
-        splits = partial(self._splits, X, y, groups, used)
+        splits = self._drawn_once(partial(self._splits, X, y, groups, used))
         data = (some, y[used], groups is not None, own, splits)
 
         classes, counts = np.unique(y[used], return_counts=True)
@@ -374,6 +374,13 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)), weights)
         return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out
 
+    def _drawn_once(self, splits):
+        """The folds of the user's splitter stay the same for all settings, even if it draws others each time."""
+        if self.cv is None:
+            return splits
+        drawn = cache(partial(splits, None))
+        return lambda rows: drawn()
+
     def _splits(self, X, y, groups, used, rows):
         """Folds of some of the ``used`` samples, those of some weight; a splitter of the user sees all samples."""
         chosen = used[rows] if self.cv is None else np.arange(len(y))
@@ -412,11 +419,12 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def _learned(self, space, best, tried, running, dictionary):
         problem = best.candidate.problem(dictionary)
+        judged = space.judged(problem)
         used = {name: getattr(space, name) for name in ("n_landmarks", "random_state")}
         return {
             "solver_": make_solver(self.solver, problem, tol=self.tol, code=self.code),
-            "_rule": named_rule(best.rule).prepare(dictionary),
-            "_judged_by": dictionary,
+            "_rule": named_rule(best.rule).prepare(judged),
+            "_judged_by": judged,
             "best_index_": tried.index(best),
             "best_params_": {
                 **best.params,

@@ -125,18 +125,23 @@ def leave_one_out(dictionary, candidates, rules, code):
     loo = LeaveOneOut(single, tol=tol)
     alone = np.diff(single.bounds)[single.labels] == 1
     _ = single.gram, single.block_grams  # computed here, with all BLAS threads, not in each of our threads
-    temperatures, prepared = [None] * len(rules), [named_rule(rule).prepare(single) for rule in rules]
+    temperatures, prepared = [None] * len(rules), _PreparedRules(rules)
     for candidate in candidates:
+        problem = candidate.problem(single)
+        judged = candidate.space.judged(problem)
 
-        def decide(rows, c, z):
+        def decide(rows, c, z, judged=judged, own_rules=prepared.of(judged)):
             codes, queries = (z if code == "z" else c), single.own_queries(rows)
-            knowing = single.knowing_cross(queries, single.gram[rows, :], single.squares[rows])
-            values = [rule.scores(knowing, queries, codes) for rule in prepared]
+            if judged is single:
+                seen = single.knowing_cross(queries, single.gram[rows, :], single.squares[rows]), queries
+            else:
+                seen = judged, judged.moved(queries)
+            values = [rule.scores(*seen, codes) for rule in own_rules]
             # Without its only sample a class comes last.
             left = np.eye(single.n_classes, dtype=bool)[single.labels[rows]] & alone[rows][:, None]
             return *(_put_last(decisions, left) for decisions in values), concentration(single, z), _entries(z)
 
-        *decisions, concentrations, used = zip(*loo.map(candidate.problem(single), decide), strict=True)
+        *decisions, concentrations, used = zip(*loo.map(problem, decide), strict=True)
         for place, (rule, parts) in enumerate(zip(rules, decisions, strict=True)):
             outcome = Outcome(
                 candidate,
@@ -150,6 +155,21 @@ def leave_one_out(dictionary, candidates, rules, code):
             )
             temperatures[place] = outcome.temperature
             yield outcome
+
+
+class _PreparedRules:
+    """Rules, prepared for the last two dictionaries: of one dictionary, problems with an origin and those without."""
+
+    def __init__(self, rules):
+        self._rules, self._known = [named_rule(rule) for rule in rules], []
+
+    def of(self, dictionary):
+        """The rules, prepared for a dictionary."""
+        for known, prepared in self._known:
+            if known is dictionary:
+                return prepared
+        self._known = [*self._known[-1:], (dictionary, [rule.prepare(dictionary) for rule in self._rules])]
+        return self._known[-1][1]
 
 
 def _coarse(dictionary):
@@ -224,16 +244,17 @@ class Folds:
         dictionary = space.dictionary(X, y, classes=classes, weights=weights)
         queries = row_major(queries, dictionary.dtype)
         empty = np.diff(dictionary.bounds)[None, :] == 0
-        rules = [named_rule(rule).prepare(dictionary) for rule in self.rules]
+        rules, results = _PreparedRules(self.rules), []
+        for candidate, solver in zip(self.candidates, self._solvers(dictionary), strict=True):
+            judged = space.judged(candidate.problem(dictionary))
 
-        def decide(rows, solution):
-            codes, z = solution.sorted_codes, solution.sorted_members
-            # A class missing from the training part comes last.
-            values = [_put_last(rule.scores(dictionary, rows, codes), empty) for rule in rules]
-            return *values, concentration(dictionary, z), _entries(z)
+            def decide(rows, solution, judged=judged, own_rules=rules.of(judged)):
+                codes, z = solution.sorted_codes, solution.sorted_members
+                seen = rows if judged is dictionary else judged.moved(rows)
+                # A class missing from the training part comes last.
+                values = [_put_last(rule.scores(judged, seen, codes), empty) for rule in own_rules]
+                return *values, concentration(dictionary, z), _entries(z)
 
-        results = []
-        for solver in self._solvers(dictionary):
             *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
             decisions = [row_major(concat(part), dictionary.xp.float32) for part in values]
             results.append((*decisions, concat(concentrations), sum(used) / queries.shape[0]))

@@ -58,6 +58,42 @@ def test_folds_score_as_refits_in_them(digits):
         assert abs(score * len(y) - right) <= 1  # ties within the tolerance of the search
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("relaxation", [0.3, None])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_without_unit_norm_it_is_the_classifier_of_its_settings(kernel, relaxation, cv):
+    X, y = load_iris(return_X_y=True)
+    X += 50.0
+    one = {"kernels": [kernel], "powers": [1.0], "constraints": ["simplex"], "rules": ["res"], "alphas": [0.1]}
+    chosen = RepresentationClassifierCV(**one, relaxations=[relaxation], normalize=False, cv=cv).fit(X[::3], y[::3])
+    same = RepresentationClassifier(**chosen.best_params_).fit(X[::3], y[::3])
+    np.testing.assert_allclose(chosen.decision_function(X), same.decision_function(X), atol=1e-10)
+    if cv is None:
+        rest = [np.arange(len(X[::3])) != i for i in range(len(X[::3]))]
+        refits = (clone(same).fit(X[::3][keep], y[::3][keep]).predict(X[::3][~keep]) for keep in rest)
+        right = np.mean([label[0] == truth for label, truth in zip(refits, y[::3], strict=True)])
+        assert abs(chosen.best_score_ - right) <= 1 / len(rest)  # a tie within the tolerance of the search
+
+
+def test_a_splitter_is_asked_once():
+    X, y = load_iris(return_X_y=True)
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    asked = []
+
+    class Drawing(StratifiedKFold):
+        def split(self, X, y, groups=None):
+            asked.append(1)
+            return super().split(X, y, groups)
+
+    small = {**SPACES, "one_standard_error": True}
+    ANCRClassifierCV(cv=Drawing(3, shuffle=True), **small).fit(X, y)
+    assert len(asked) == 1
+    once = ANCRClassifierCV(cv=iter(folds), **small).fit(X, y)
+    again = ANCRClassifierCV(cv=folds, **small).fit(X, y)
+    assert once.best_params_ == again.best_params_
+    assert once.best_score_ == again.best_score_
+
+
 def test_the_chosen_setting_predicts(digits):
     X, y, queries, _ = digits
     chosen = ANCRClassifierCV(one_standard_error=False, **SMALL).fit(X, y)
