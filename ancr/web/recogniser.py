@@ -318,7 +318,7 @@ class Recogniser:
             if own is not None:
                 snapshot = snapshot.part(snapshot.members != queries[0].sample)
             if snapshot.n_classes < 2:
-                raise ActionError(_TOO_FEW)
+                return [ActionError(_TOO_FEW)] * len(queries)
             self._others[key] = snapshot.fit()
         return _judge(self._others[key], np.stack([query.vector for query in queries]), queries[0].top)
 

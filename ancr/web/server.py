@@ -1,6 +1,7 @@
 """Start a studio: bind the port, announce the address, serve until Ctrl-C."""
 
 import gc
+import os
 import secrets
 import socket
 import sys
@@ -17,7 +18,8 @@ def bind(port):
     wanted = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIED), 0]
     for number in wanted:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", number))
             # Two that start together can both bind; only one can listen. And a page that comes at once is kept waiting.
@@ -53,30 +55,30 @@ def serve(source, port=None, browser=True, say=print):
 
     # The thread that answers and the one that talks to pages take turns more often than Python's 5 ms.
     sys.setswitchinterval(5e-4)
-    say("Preparing.")
-    warm_up(dtypes=(source.samples.dtype.name,))
-    studio = Studio(source)
-    gc.freeze()  # what is there now stays; looking through it again would hold up answers
-    try:
-        listener = bind(port)
-        port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
-        studio.journal.announce(f"http://127.0.0.1:{port}/")
-        address = f"http://127.0.0.1:{port}/?token={token}"
-        for note in source.notes:
-            say(note)
-        say(f"What you do is kept in {studio.journal.path}")
-        say(f"Studio: {address}  (Ctrl-C ends it)")
-        if browser:
-            webbrowser.open(address)
-        config = uvicorn.Config(
-            make_app(studio, token, port),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=1,
-            limit_concurrency=200,
-        )
-        Server(config).run(sockets=[listener])
-    finally:
-        studio.close()
+    with bind(port) as listener:  # first of all: a port in use is told before the work
+        say("Preparing.")
+        warm_up(dtypes=(source.samples.dtype.name,))
+        studio = Studio(source)
+        gc.freeze()  # what is there now stays; looking through it again would hold up answers
+        try:
+            port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+            studio.journal.announce(f"http://127.0.0.1:{port}/")
+            address = f"http://127.0.0.1:{port}/?token={token}"
+            for note in source.notes:
+                say(note)
+            say(f"What you do is kept in {studio.journal.path}")
+            say(f"Studio: {address}  (Ctrl-C ends it)")
+            if browser:
+                webbrowser.open(address)
+            config = uvicorn.Config(
+                make_app(studio, token, port),
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=1,
+                limit_concurrency=200,
+            )
+            Server(config).run(sockets=[listener])
+        finally:
+            studio.close()

@@ -51,8 +51,8 @@ class State:
     ----------
     labels : list of str or None
         Current labels.
-    excluded, skipped, kept : dict
-        Samples by index, in the order in which they came.
+    excluded, skipped, kept : set of int
+        Samples by index.
     classes : dict
         Names of classes, in the order in which they came.
     waiting : ndarray of bool
@@ -81,7 +81,7 @@ class State:
         self._index = {name: i for i, name in enumerate(names)}
         self.settings = check_settings({**DEFAULTS, **(settings or {})})
         self.closed = set(closed)
-        self.excluded, self.skipped, self.kept = {}, {}, {}
+        self.excluded, self.skipped, self.kept = set(), set(), set()
         self.classes = dict.fromkeys(sorted({label for label in labels if label is not None}, key=_natural))
         self.version, self.changes = 0, []
         self._undo, self.n_actions = [], 0
@@ -172,18 +172,11 @@ class State:
     def _mark(self, marks, index, wanted, steps):
         if (index in marks) == wanted:
             return
-        before = dict(marks)
+        steps.append(lambda: self._set_mark(marks, index, not wanted))
+        self._set_mark(marks, index, wanted)
 
-        def undo():
-            marks.clear()
-            marks.update(before)
-            self._touch(index)
-
-        steps.append(undo)
-        if wanted:
-            marks[index] = None
-        else:
-            del marks[index]
+    def _set_mark(self, marks, index, wanted):
+        (marks.add if wanted else marks.remove)(index)
         self._touch(index)
 
     def _do_skip(self, action, steps):

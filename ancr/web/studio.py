@@ -50,7 +50,7 @@ class Studio:
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
         self.choosing = None  # how far the search for settings is
         self._mixed = np.random.default_rng(0).permutation(len(source.names)).tolist()
-        self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.Lock(), 0
+        self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.RLock(), 0
         self.is_closing = self._is_closed = False
         handlers = {"act": self._on_act, "store": self._on_store, "answer": self._on_answer, "read": self._on_read}
         self.worker = Worker(handlers)
@@ -154,8 +154,9 @@ class Studio:
         if not self.recogniser.is_ready() or not len(self.pool()):
             future.set_result(None)
             return future
-        self._awaited.append((self.recogniser.version, future))
-        self.quick.request("ranked", lambda: self._ranked(n, seed), at_once=True)
+        job = f"ranked {n} {seed}"
+        self._awaited.append((job, self.recogniser.version, future))
+        self.quick.request(job, lambda: self._ranked(n, seed), at_once=True)
         return future
 
     # --- background
@@ -202,7 +203,8 @@ class Studio:
 
     def _on_store(self, jobs):
         """Take over what the background has found."""
-        for name, result, error in jobs:
+        for job, result, error in jobs:
+            name = job.partition(" ")[0]
             self.problems.pop(name, None)
             if error is not None:
                 self.problems[name] = error
@@ -213,17 +215,17 @@ class Studio:
             else:
                 self.results[name] = result
             if name == "ranked":
-                self._give_ranked(result)
+                self._give_ranked(job, result)
         self._tell()
         return [None] * len(jobs)
 
-    def _give_ranked(self, result):
-        """Answer those who wait for a rank of labels that it knew; all of them if there was none."""
+    def _give_ranked(self, job, result):
+        """Answer those who wait for this rank, of labels that it knew; all who wait for it if there was none."""
         left = []
-        for version, future in self._awaited:
-            if result is not None and result[2] < version:
-                left.append((version, future))
-            else:
+        for own, version, future in self._awaited:
+            if own != job or (result is not None and result[2] < version):
+                left.append((own, version, future))
+            elif future.set_running_or_notify_cancel():
                 future.set_result(result and result[0])
         self._awaited = left
 

@@ -128,6 +128,31 @@ def test_labelling_with_the_ranked_pool_and_the_accuracy_estimate(client, studio
     assert state["estimate"]["accuracy"] == pytest.approx(snapshot.estimate().accuracy)
 
 
+def test_each_page_that_waits_for_a_rank_gets_its_own(studio):
+    futures = [
+        studio.worker.submit("read", lambda studio, n=n, seed=seed: studio.awaited_queue(n, seed)).result()
+        for n, seed in ((10, 0), (2, 0), (10, 1), (3, 0))
+    ]
+    futures[1].cancel()
+    assert [len(futures[place].result(60)) for place in (0, 2, 3)] == [10, 10, 3]
+    again = studio.worker.submit("read", lambda studio: studio.awaited_queue(2)).result()
+    assert len(again.result(60)) == 2
+
+
+def test_a_query_that_cannot_be_answered_leaves_the_others_alone(blobs, make_studio):
+    path, _ = blobs
+    studio = make_studio(open_source(path))
+    recogniser, samples, labels = studio.recogniser, studio.source.samples, studio.state.labels
+    alone, other = labels.index("bee"), labels.index("ant")
+    for index, label in enumerate(labels):
+        if label == "cat" or (label == "bee" and index != alone):
+            studio.worker.submit("act", {"do": "exclude", "sample": studio.state.names[index]}).result()
+    settings = {**studio.state.settings, "constraint": "free"}
+    refused, answered = recogniser.judge([Query(samples[i], int(i), settings) for i in (alone, other)])
+    assert "two classes" in str(refused)
+    assert answered.label == "ant"
+
+
 def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
     wait_for(client, lambda state: is_settled(state) and client.get("/api/surest").json()["total"])
     found = client.get("/api/surest", params={"label": "0"}).json()
