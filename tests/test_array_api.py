@@ -246,6 +246,17 @@ def test_solutions_certify_themselves(arrays, constraint, space):
         assert type(entry) is type(atoms)
 
 
+def test_precomputed_inner_products_with_weights_of_zero(arrays):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((12, 5)), np.arange(12) % 3
+    gram, weights = X @ X.T, np.arange(12) % 4
+    plain, moved = (
+        ANCRClassifier(kernel="precomputed").fit(put(gram), y, sample_weight=weights).codes(put(gram[:3]))
+        for put in (np.asarray, arrays)
+    )
+    np.testing.assert_allclose(in_numpy(moved), in_numpy(plain), atol=1e-9)
+
+
 def test_precomputed_inner_products(arrays):
     atoms, queries = CASES["n > d"]
     gram, cross = atoms @ atoms.T, queries @ atoms.T

@@ -24,7 +24,6 @@ from ancr.backends.arrays import (
     is_foreign,
     like,
     log_softmax,
-    namespace,
     softmax,
     to_numpy,
 )
@@ -97,14 +96,12 @@ def _check_range(weights, name):
 def _of_some_weight(space, X, weights):
     """The samples that are used."""
     used = np.flatnonzero(weights)
-    if len(used) == X.shape[0]:
-        return X
-    return namespace(X).take(X, like(used, X), axis=0) if is_foreign(X) else space.part(X, used, used)
+    return X if len(used) == X.shape[0] else space.part(X, used, used)
 
 
 def _can_grow(classifier):
     """Inner products with the samples before are not in those of a batch."""
-    if not (isinstance(classifier.kernel, str) and classifier.kernel in spaces.PAIRWISE):
+    if not classifier._make_space().is_pairwise:
         return True
     raise AttributeError("partial_fit: kernel='precomputed' has no inner products of new samples with those before")
 
@@ -299,9 +296,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        named = self.kernel if isinstance(self.kernel, str) else None
         tags.array_api_support = True
-        tags.input_tags.pairwise = named in spaces.PAIRWISE
+        tags.input_tags.pairwise = self._make_space().is_pairwise
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
         fitted = "solver_" in vars(self)

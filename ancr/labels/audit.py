@@ -26,7 +26,7 @@ _LEAST_WEIGHT = 1e-3
 _SHOWN = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelAudit:
     """What all other samples say about the label of each.
 
@@ -207,13 +207,15 @@ class LabelAudit:
         return figure
 
 
-def audit_fitted(classifier: Any, rounds: int = 2) -> LabelAudit:
+def audit_fitted(classifier: Any, labels: np.ndarray, rounds: int = 2) -> LabelAudit:
     """Audit the training samples of a fitted classifier: each judged by all others, without a refit.
 
     Parameters
     ----------
     classifier : BaseRepresentationClassifier
         Fitted.
+    labels : ndarray of shape (n_samples,)
+        The labels it was fitted on, those of samples of weight zero among them.
     rounds : int
         Times that samples are judged; after the first, each has the weight that its label is right.
     """
@@ -229,7 +231,7 @@ def audit_fitted(classifier: Any, rounds: int = 2) -> LabelAudit:
         trusted[judgement.judged] = 1.0 - found.probability()
         judgement = leave_each_out(classifier, np.maximum(trusted[dictionary.order], _LEAST_WEIGHT))
         found = errors_of(judgement, given)
-    return make_audit(judgement, given, to_numpy(classifier.classes_), classifier, first, found)
+    return make_audit(judgement, labels, classifier, first, found)
 
 
 def errors_of(judgement: Judgement, given: np.ndarray) -> Errors:
@@ -251,24 +253,26 @@ def errors_of(judgement: Judgement, given: np.ndarray) -> Errors:
 
 
 def make_audit(
-    judgement: Judgement, given: np.ndarray, classes: np.ndarray, classifier: Any, first: Errors, last: Errors
+    judgement: Judgement, labels: np.ndarray, classifier: Any, first: Errors, last: Errors, classes: Any = None
 ) -> LabelAudit:
-    """An audit from the last judgement of labels given as indices of classes, and what two rounds said.
+    """An audit from the last judgement of labels, and what two rounds said.
+
+    ``classes`` are those that the judgement compares; None means those of the classifier.
 
     Later rounds rank better, but with the weights of suspicious samples gone, they count too few of them: so the first
     one counts and the last one ranks.
     """
     judged = judgement.judged
     last.share = first.share
-    score, probability, precisions = np.full(len(given), -np.inf), np.ones(len(given)), np.zeros(len(given))
+    number, classes = len(labels), to_numpy(classifier.classes_) if classes is None else classes
+    score, probability, precisions = np.full(number, -np.inf), np.ones(number), np.zeros(number)
     score[judged], probability[judged], precisions[judged] = last.scores, 1.0 - last.probability(), last.precision()
-    suggested = np.where(judged, judgement.decisions.argmax(axis=1), given)
     return LabelAudit(
-        classes[given],
-        classes,
+        labels,
+        np.unique(labels),
         score,
         probability,
-        classes[suggested],
+        np.where(judged, classes[judgement.decisions.argmax(axis=1)], labels),
         judgement.speaks_for,
         judgement.speaks_against,
         first.count,

@@ -18,12 +18,15 @@ from ancr.dictionary import BaseDictionary
 from ancr.problem import Problem
 from ancr.solvers.choice import make_solver
 
-# λ as a share of the mean squared length of the labelled samples; between 0.01 and 1 the choice hardly matters.
-_RIDGE = 0.1
-
 
 def best_represented(
-    labelled: BaseDictionary, candidates: BaseDictionary, rows: Array, pool: Array, weights: np.ndarray, n: int
+    labelled: BaseDictionary,
+    candidates: BaseDictionary,
+    rows: Array,
+    pool: Array,
+    weights: np.ndarray,
+    ridge: float,
+    n: int,
 ) -> np.ndarray:
     """Places of n candidates, the most useful first.
 
@@ -35,10 +38,11 @@ def best_represented(
         The candidates again, and the samples to be represented, as queries of the same space.
     weights : ndarray of shape (n_pool,)
         How much each sample of the pool counts.
+    ridge : float
+        λ.
     n : int
         How many to choose, at most as many as there are candidates.
     """
-    ridge = _RIDGE * float(labelled.xp.mean(labelled.squares)) or 1.0
     solver = make_solver("closed_form", Problem.of(labelled, "ridge", "free", alpha=ridge))
     codes = in_double(solver.solve(rows).sorted_codes)
 

@@ -184,14 +184,14 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
     classifier : BaseRepresentationClassifier
         Cloned and fitted for each fold.
     X, y : array
-        Samples, of any library, and the indices of their classes.
+        Samples, of any library, and their labels.
     folds : list
         ``(train, test)`` row numbers.
     part : callable
         ``part(X, rows, columns)``: some of the samples, as `ancr.spaces.Space.part`.
     """
-    n, n_classes = len(y), int(y.max()) + 1
-    decisions, misfits, judged = np.zeros((n, n_classes)), np.zeros(n), np.zeros(n, bool)
+    n, classes = len(y), np.unique(y)
+    decisions, misfits, judged = np.zeros((n, len(classes))), np.zeros(n), np.zeros(n, bool)
     kept = [np.full((n, WITNESSES), missing, type(missing)) for missing in (-1, 0.0, -1, 0.0)]
     for train, test in folds:
         fitted = clone(classifier).fit(part(X, train, train), y[train])
@@ -200,9 +200,9 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
         shares, codes = zip(*fitted.map_solutions("audit", queries, _misfits_and_codes), strict=True)
         misfits[test], codes = np.concatenate(shares), np.concatenate(codes)
         decisions[test] = values.min(axis=1, keepdims=True)  # a class missing from the training part comes last
-        classes = to_numpy(fitted.classes_)
-        decisions[np.ix_(test, classes)] = values
-        judged[test] = np.isin(y[test], classes)
+        known = to_numpy(fitted.classes_)
+        decisions[np.ix_(test, np.searchsorted(classes, known))] = values
+        judged[test] = np.isin(y[test], known)
         own = y[test][:, None] == y[train]
         for place, weights in enumerate((np.where(own, codes, 0.0), np.where(own, 0.0, codes))):
             columns, sizes = _largest(weights)

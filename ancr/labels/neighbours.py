@@ -12,6 +12,8 @@ from ancr.dictionary import BaseDictionary, check_samples
 
 # A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
 NEAR = 0.2
+# Squares and products cancel: their difference is uncertain by so many roundings of the longest sample's square.
+_ROUNDING = 64.0
 # Rows compared at once.
 _ROWS = 1024
 
@@ -34,13 +36,14 @@ def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair
     near : float
         Share of the median distance to the nearest sample below which two samples count as the same.
     """
-    limit, starts = near * _usual_distance(dictionary), range(0, dictionary.n_atoms, _ROWS)
-    return _sorted([pair for start in starts for pair in _pairs_of(dictionary, start, limit)])
+    exact = _where_distances_are_exact(dictionary)
+    limit, starts = _limit(exact, near), range(0, exact.n_atoms, _ROWS)
+    return _sorted([pair for start in starts for pair in _pairs_of(exact, start, limit)])
 
 
 def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair]:
     rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-    apart = _distances(dictionary, dictionary.gram[rows, :], dictionary.squares[rows])
+    apart = _distances(dictionary, dictionary.own_queries(rows), dictionary.squares[rows])
     left, right = np.nonzero(apart <= limit)
     keep = left + start < right
     pairs = zip(left[keep] + start, right[keep], apart[left[keep], right[keep]], strict=True)
@@ -56,13 +59,29 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
     samples = check_samples(X, "X", dictionary.dtype)
     if samples.shape[1] != classifier.n_features_in_:
         raise ValueError(f"X must have the {classifier.n_features_in_} features of the audit, got {samples.shape[1]}")
-    limit, found = near * _usual_distance(dictionary), []
+    if not dictionary.knows_lengths:
+        raise ValueError("leaks need k(y, y) of the rows of X, which kernel='precomputed' does not have")
+    exact = _where_distances_are_exact(dictionary)
+    limit, found = _limit(exact, near), []
     for start in range(0, samples.shape[0], _ROWS):
         rows = classifier.space_.rows(samples[start : min(start + _ROWS, samples.shape[0]), :])
-        apart = _distances(dictionary, dictionary.cross(rows), dictionary.squared_norms(rows))
+        queries = exact.moved(in_double(rows))
+        apart = _distances(exact, queries, exact.squared_norms(queries))
         for row, atom in zip(*np.nonzero(apart <= limit), strict=True):
             found.append(Pair(int(dictionary.order[atom]), start + int(row), float(apart[row, atom])))
     return _sorted(found)
+
+
+def _where_distances_are_exact(dictionary: BaseDictionary) -> BaseDictionary:
+    """The same atoms in double precision, about their mean where they have coordinates."""
+    double = dictionary.in_double
+    return double.centred if double.has_coordinates else double
+
+
+def _limit(dictionary: BaseDictionary, near: float) -> float:
+    """Samples at most so far apart count as the same: a share of the usual distance, and no less than rounding."""
+    rounding = (_ROUNDING * np.finfo(float).eps) ** 0.5 * dictionary.longest
+    return max(near * _usual_distance(dictionary), rounding)
 
 
 def _usual_distance(dictionary: BaseDictionary) -> float:
@@ -70,15 +89,15 @@ def _usual_distance(dictionary: BaseDictionary) -> float:
     nearest = []
     for start in range(0, dictionary.n_atoms, _ROWS):
         rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-        apart = _distances(dictionary, dictionary.gram[rows, :], dictionary.squares[rows])
+        apart = _distances(dictionary, dictionary.own_queries(rows), dictionary.squares[rows])
         apart[np.arange(apart.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
         nearest.append(apart.min(axis=1))
     return float(np.median(np.concatenate(nearest)))
 
 
-def _distances(dictionary: BaseDictionary, cross: Array, squares: Array) -> np.ndarray:
-    """‖x − y‖ for rows y and all atoms x."""
-    apart = in_double(squares)[:, None] + dictionary.squares - 2.0 * in_double(cross)
+def _distances(dictionary: BaseDictionary, queries: Array, squares: Array) -> np.ndarray:
+    """‖x − y‖ for queries y with these ‖y‖², and all atoms x."""
+    apart = in_double(squares)[:, None] + dictionary.squares - 2.0 * in_double(dictionary.cross(queries))
     return np.sqrt(np.maximum(to_numpy(apart), 0.0))
 
 

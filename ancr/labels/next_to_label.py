@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
-from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, take_rows, to_numpy
+from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, map_rows, take_rows, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import check_samples
 from ancr.labels.coverage import best_represented
@@ -22,6 +22,9 @@ from ancr.messages import naming
 
 # Batches of the least sure samples that one is chosen from.
 _BATCHES = 6
+# λ of the representation that is to improve, as a share of the mean squared length of the labelled samples; between
+# 0.01 and 1 the choice hardly matters.
+_RIDGE = 0.1
 # At most so many candidates, if fewer are wanted, and samples of the pool that stand for all: memory stays bounded.
 _MOST = 4000
 
@@ -53,8 +56,8 @@ def next_to_label(
         represented; with a precomputed kernel as ``"margin"``, since products within the pool are not known.
         ``"margin"``: the least difference between the two largest decision values. ``"far"``: one by one, the
         farthest from all labelled and chosen ones, in the space of the classifier.
-        ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the pool, and the
-        largest are taken.
+        ``"random"``: any. A callable ``strategy(estimator, pool)`` returns a number for each row of the whole pool, and
+        of the rows without a label those with the largest are taken.
     random_state : int, default=0
         Orders samples that are equally good.
 
@@ -66,7 +69,8 @@ def next_to_label(
     Warns
     -----
     UserWarning
-        If samples as good as the last one chosen were left out: equal ones are taken in a random order.
+        If samples as good as the last one chosen (for ``"auto"``: as unsure as the last one considered) were left out:
+        equal ones are taken in a random order.
 
     Examples
     --------
@@ -90,12 +94,13 @@ def next_to_label(
     mixed = _generator(random_state).permutation(open_rows)  # equal samples come in this order
     if not len(mixed):
         return mixed
-    function = STRATEGIES[strategy] if isinstance(strategy, str) else _by_callable(strategy)
+    n = min(int(n), len(mixed))
     with warnings.catch_warnings():
         # The names of columns have been checked; parts of the pool have none.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        parts = take_rows(samples, mixed), min(int(n), len(mixed)), take_rows(samples, known)
-        return mixed[function(estimator, *parts)]
+        if callable(strategy):
+            return mixed[_smallest(-_numbers(strategy(estimator, samples), samples.shape[0])[mixed], n)]
+        return mixed[STRATEGIES[strategy](estimator, take_rows(samples, mixed), n, take_rows(samples, known))]
 
 
 def _checked_pool(estimator: Any, pool: Any) -> Any:
@@ -141,12 +146,12 @@ def _least_sure(estimator: Any, samples: Array, n: int, labelled: Array) -> np.n
     return _smallest(_margins(estimator, samples), n)
 
 
-def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+def _smallest(values: np.ndarray, n: int, last: str = "chosen") -> np.ndarray:
     """Places of the n smallest values; tells of ties that the order of the rows decides."""
     order = np.argsort(values, kind="stable")
     if n < len(order) and values[order[n]] == values[order[n - 1]]:
         equal = int(np.count_nonzero(values == values[order[n - 1]]))
-        text = f"{equal} samples are as good as the last one chosen: random_state decides between them"
+        text = f"{equal} samples are as good as the last one {last}: random_state decides between them"
         warnings.warn(text, UserWarning, stacklevel=4)
     return order[:n]
 
@@ -156,13 +161,28 @@ def _unsure_and_representative(estimator: Any, samples: Array, n: int, labelled:
     space, margins = estimator.space_, _margins(estimator, samples)
     if space.is_pairwise:  # nothing is known of the products within the pool
         return _smallest(margins, n)
-    unsure = np.argsort(margins, kind="stable")[: max(n, min(_BATCHES * n, _MOST))]
+    unsure = _smallest(margins, max(n, min(_BATCHES * n, _MOST)), "considered")
     if len(unsure) <= n:
         return unsure
     candidates, part = take_rows(samples, unsure), slice(min(_MOST, len(margins)))  # in random order
-    weights = np.exp(-margins[part] / (np.median(margins) or 1.0))
-    own, rows = space.dictionary(candidates), space.rows(candidates)
-    return unsure[best_represented(estimator.dictionary_, own, rows, space.rows(samples[part, :]), weights, n)]
+    own, rows, pool = space.dictionary(candidates), space.rows(candidates), space.rows(samples[part, :])
+    ridge = _RIDGE * _usual_square(estimator.dictionary_, has_origin=space.normalize)
+    return unsure[best_represented(estimator.dictionary_, own, rows, pool, _unsure_shares(margins)[part], ridge, n)]
+
+
+def _unsure_shares(margins: np.ndarray) -> np.ndarray:
+    """How unsure samples are, from 1 to 0; with samples of one class labelled, all are."""
+    usual = float(np.median(margins))
+    if not np.isfinite(usual):
+        return np.where(np.isfinite(margins) | np.isinf(margins).all(), 1.0, 0.0)
+    return np.exp(-margins / (usual or 1.0))
+
+
+def _usual_square(dictionary: Any, has_origin: bool) -> float:
+    """The mean square of samples; where the origin is anywhere, that of their distance to the mean."""
+    square = float(dictionary.xp.mean(dictionary.squares))
+    spread = square if has_origin else max(square - dictionary.squared_mean, 1e-12 * square)
+    return spread or 1.0
 
 
 def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
@@ -173,38 +193,44 @@ def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.nda
     # A dictionary of the candidates knows the inner products between them, in every space.
     own = space.dictionary(samples)
     rows = space.rows(samples)
-    nearest = np.full(samples.shape[0], np.inf)
-    for atoms in (dictionary, space.dictionary(labelled) if labelled.shape[0] else None):
-        if atoms is not None:
-            apart = in_double(atoms.squared_norms(rows))[:, None] + atoms.squares - 2.0 * in_double(atoms.cross(rows))
-            nearest = np.minimum(nearest, to_numpy(atoms.xp.min(apart, axis=1)))
+    nearest = _square_to_nearest(dictionary, rows)
+    if labelled.shape[0]:
+        nearest = np.minimum(nearest, _square_to_nearest(space.dictionary(labelled), rows))
     chosen: list[int] = []
     squares = to_numpy(own.squares)
     for _ in range(n):
         best = int(np.argmax(nearest))
         chosen.append(best)
-        nearest = np.minimum(nearest, squares + squares[best] - 2.0 * to_numpy(own.gram[best, :]))
+        products = to_numpy(in_double(own.cross(rows[best : best + 1, :])))[0]
+        nearest = np.minimum(nearest, squares + squares[best] - 2.0 * products)
         nearest[chosen] = -np.inf
     return np.array(chosen)
+
+
+def _square_to_nearest(atoms: Any, rows: Array) -> np.ndarray:
+    """‖y − x‖² to the nearest atom x, for each row y."""
+
+    def work(block: slice) -> np.ndarray:
+        part = rows[block, :]
+        apart = in_double(atoms.squared_norms(part))[:, None] + atoms.squares - 2.0 * in_double(atoms.cross(part))
+        return to_numpy(atoms.xp.min(apart, axis=1))
+
+    return np.concatenate(map_rows(work, rows, 16 * atoms.n_atoms))
 
 
 def _at_random(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
     return np.arange(n)
 
 
-def _by_callable(strategy: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    def choose(estimator: Any, samples: Array, n: int, labelled: Array) -> np.ndarray:
-        returned = strategy(estimator, samples)
-        with naming("strategy"):
-            values = np.asarray(to_numpy(returned), float)
-        if values.shape != (samples.shape[0],):
-            wanted = f"strategy must return one number per sample, {samples.shape[0]}"
-            raise ValueError(f"{wanted}, got shape {values.shape}")
-        if np.isnan(values).any():
-            raise ValueError("strategy must return one number per sample, got NaN")
-        return _smallest(-values, n)
-
-    return choose
+def _numbers(returned: Any, n_pool: int) -> np.ndarray:
+    """What a callable returned, as one number for each sample of the pool."""
+    with naming("strategy"):
+        values = np.asarray(to_numpy(returned), float)
+    if values.shape != (n_pool,):
+        raise ValueError(f"strategy must return one number per sample, {n_pool}, got shape {values.shape}")
+    if np.isnan(values).any():
+        raise ValueError("strategy must return one number per sample, got NaN")
+    return values
 
 
 STRATEGIES: dict[str, Callable[..., np.ndarray]] = {

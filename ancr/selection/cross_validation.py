@@ -297,7 +297,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             best = self._scored_again(best, *data)
         space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8).prepare(some)
         dictionary = space.dictionary(X, given, weights=weights)
-        self._learn(space, dictionary, partial(self._learned, space, best, tried, running))
+        self._learn(space, dictionary, partial(self._learned, space, best, tried, running, y))
         warn_of_dominant_column(X, self)
         return self
 
@@ -417,7 +417,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         best.decisions, best.concentrations = again.decisions, again.concentrations
         return best
 
-    def _learned(self, space, best, tried, running, dictionary):
+    def _learned(self, space, best, tried, running, labels, dictionary):
         problem = best.candidate.problem(dictionary)
         judged = space.judged(problem)
         used = {name: getattr(space, name) for name in ("n_landmarks", "random_state")}
@@ -437,6 +437,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "cv_results_": results_table(tried, self.scoring, [one in running for one in tried]),
             "temperature_": best.temperature,
             "reject_label_": self._missing_label(dictionary.classes),
+            "_given_labels": labels,
             "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
             **{f"{name}_": value for name, value in best.settings.items()},
         }
@@ -504,7 +505,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         from ancr.labels.audit import audit_fitted
 
         check_is_fitted(self)
-        return audit_fitted(self)
+        return audit_fitted(self, self._given_labels)
 
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.

@@ -60,7 +60,7 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     X, y = check_samples(X), column_or_1d(to_numpy(y))
     check_consistent_length(range(X.shape[0]), y)
     if groups is None:
-        return audit_fitted(clone(estimator).fit(X, y))
+        return audit_fitted(clone(estimator).fit(X, y), y)
     return _audit_groups(estimator, X, y, column_or_1d(to_numpy(groups)))
 
 
@@ -72,9 +72,11 @@ def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -
     searches = isinstance(estimator, RepresentationClassifierCV)
     fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
     chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
-    judgement = judge_in_folds(chosen, X, given, folds, fitted.space_.part)
+    if not fitted.dictionary_.knows_lengths:
+        raise ValueError("groups: kernel='precomputed' has no k(y, y) of samples held out; give a callable kernel")
+    judgement = judge_in_folds(chosen, X, y, folds, fitted.space_.part)
     found = errors_of(judgement, given)
-    return make_audit(judgement, given, classes, fitted, first=found, last=found)
+    return make_audit(judgement, y, fitted, first=found, last=found, classes=classes)
 
 
 def _folds_of_groups(given: np.ndarray, groups: np.ndarray) -> list[Any]:

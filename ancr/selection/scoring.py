@@ -129,8 +129,9 @@ def leave_one_out(dictionary, candidates, rules, code):
     for candidate in candidates:
         problem = candidate.problem(single)
         judged = candidate.space.judged(problem)
+        own_rules = prepared.of(judged)
 
-        def decide(rows, c, z, judged=judged, own_rules=prepared.of(judged)):
+        def decide(rows, c, z, judged=judged, own_rules=own_rules):
             codes, queries = (z if code == "z" else c), single.own_queries(rows)
             if judged is single:
                 seen = single.knowing_cross(queries, single.gram[rows, :], single.squares[rows]), queries
@@ -247,8 +248,9 @@ class Folds:
         rules, results = _PreparedRules(self.rules), []
         for candidate, solver in zip(self.candidates, self._solvers(dictionary), strict=True):
             judged = space.judged(candidate.problem(dictionary))
+            own_rules = rules.of(judged)
 
-            def decide(rows, solution, judged=judged, own_rules=rules.of(judged)):
+            def decide(rows, solution, judged=judged, own_rules=own_rules):
                 codes, z = solution.sorted_codes, solution.sorted_members
                 seen = rows if judged is dictionary else judged.moved(rows)
                 # A class missing from the training part comes last.

@@ -107,7 +107,7 @@ def test_a_second_round_helps_where_many_labels_are_wrong(digits):
     X, y = digits
     given, wrong = flipped(y, 0.4)
     fitted = clone(RELAXED).fit(X, given)
-    once, twice = (average_precision_score(wrong, audit_fitted(fitted, rounds).score) for rounds in (1, 2))
+    once, twice = (average_precision_score(wrong, audit_fitted(fitted, given, rounds).score) for rounds in (1, 2))
     assert twice > once
 
 
@@ -132,6 +132,62 @@ def test_groups_do_not_judge_each_other(digits):
     assert set(together.ranking[:4]) >= {0, 1}
     assert 1 in [i for i, _ in alone.speaks_for.of(0)]  # its copy vouches for it
     assert all(groups[i] != groups[0] for i, _ in together.speaks_for.of(0))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_copy_is_found(digits, dtype, offset, normalize):
+    X, y = digits
+    X = (X[:60] + offset).astype(dtype)
+    clf = ancr.ANCRClassifier(alpha=0.1, normalize=normalize)
+    audit = ancr.audit_labels(np.vstack([X, X]), np.tile(y[:60], 2), estimator=clf)
+    assert {pair[:2] for pair in audit.duplicates} == {(i, i + 60) for i in range(60)}
+    single = ancr.audit_labels(X, y[:60], estimator=clf)
+    assert single.duplicates == []
+    assert {pair[:2] for pair in single.leaks(X)} == {(i, i) for i in range(60)}
+
+
+def test_inner_products_alone(digits):
+    X, y = digits
+    X, y = X[:80] / np.linalg.norm(X[:80], axis=1, keepdims=True), y[:80]
+    X[41] = X[40]
+    clf = ancr.ANCRClassifier(alpha=0.1, kernel="precomputed")
+    audit = ancr.audit_labels(X @ X.T, y, estimator=clf)
+    plain = ancr.audit_labels(X, y, estimator=ancr.ANCRClassifier(alpha=0.1))
+    assert [pair[:2] for pair in audit.duplicates] == [pair[:2] for pair in plain.duplicates] == [(40, 41)]
+    with pytest.raises(ValueError, match="leaks need k"):
+        audit.leaks(X @ X.T)
+    with pytest.raises(ValueError, match="groups: kernel='precomputed'"):
+        ancr.audit_labels(X @ X.T, y, estimator=clf, groups=np.arange(80) % 7)
+
+
+def test_labels_of_samples_without_weight_are_those_given(digits):
+    X, y = digits
+    X, y = X[:90], np.array([f"digit {label % 3}" for label in y[:90]])
+    weights = np.where(np.arange(90) < 3, 0.0, 1.0)
+    one = {"kernels": ["linear"], "powers": [1.0], "constraints": ["simplex"], "alphas": [0.1], "relaxations": [None]}
+    audit = ancr.RepresentationClassifierCV(**one).fit(X, y, sample_weight=weights).audit()
+    np.testing.assert_array_equal(audit.labels, y)
+    np.testing.assert_array_equal(audit.suggested[:3], y[:3])
+    assert np.isneginf(audit.score[:3]).all()
+    assert audit.confusion.sum() == 90
+    without = ancr.ANCRClassifier(alpha=0.1, class_weight={"digit 0": 0.0, "digit 1": 1.0, "digit 2": 1.0})
+    audit = ancr.audit_labels(X, y, estimator=without)
+    np.testing.assert_array_equal(audit.labels, y)
+    assert (audit.suggested[y == "digit 0"] == "digit 0").all()
+
+
+def test_weights_of_classes_go_by_their_labels_in_groups(digits):
+    X, y = digits
+    X, y, groups = X[:120], y[:120] % 3 + 1, np.arange(120) % 6
+    clf = ancr.ANCRClassifier(alpha=0.1, class_weight={1: 1.0, 2: 50.0, 3: 1.0})
+    numbers = ancr.audit_labels(X, y, estimator=clf, groups=groups)
+    in_words = ancr.ANCRClassifier(alpha=0.1, class_weight={"a": 1.0, "b": 50.0, "c": 1.0})
+    words = ancr.audit_labels(X, np.array(list("abc"))[y - 1], estimator=in_words, groups=groups)
+    np.testing.assert_array_equal(numbers.score, words.score)
+    plain = ancr.audit_labels(X, y, estimator=ancr.ANCRClassifier(alpha=0.1), groups=groups)
+    assert (numbers.suggested == 2).sum() > (plain.suggested == 2).sum()
 
 
 def test_duplicates_outliers_and_leaks(digits):

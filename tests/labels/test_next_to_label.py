@@ -54,7 +54,8 @@ def test_auto_makes_unsure_samples_best_represented_one_by_one(normalize):
     clf = ANCRClassifier(alpha=0.1, normalize=normalize).fit(X[:20], y[:20])
     rows = X / np.linalg.norm(X, axis=1, keepdims=True) if normalize else X
     labelled, pool = rows[:20], rows[20:220]
-    ridge = 0.1 * np.mean((labelled**2).sum(axis=1))
+    # Without unit norm the origin is anywhere, and only the spread says how long a sample is.
+    ridge = 0.1 * np.mean(((labelled - (0.0 if normalize else labelled.mean(axis=0))) ** 2).sum(axis=1))
 
     top = np.sort(clf.decision_function(X[20:220]), axis=1)
     margins = top[:, -1] - top[:, -2]
@@ -80,6 +81,38 @@ def test_the_scale_of_the_samples_does_not_matter(scale):
         for s in (1.0, scale)
     )
     np.testing.assert_array_equal(first, second)
+
+
+def test_an_offset_does_not_bring_copies():
+    X, y = load_digits(return_X_y=True)
+    pool = np.tile(X[20:80], (8, 1))
+    warnings.simplefilter("ignore", UserWarning)  # copies are equally unsure
+    for offset in (0.0, 10.0, 1000.0):
+        clf = ANCRClassifier(alpha=0.1, normalize=False).fit(X[:20] + offset, y[:20])
+        rows = next_to_label(clf, pool + offset, 6)
+        assert len(set(rows % 60)) >= 5  # of the 36 least sure ones, five are no copies
+
+
+def test_samples_of_one_class_alone():
+    X, y = load_digits(return_X_y=True)
+    clf = ANCRClassifier().partial_fit(X[y == 3][:5], y[y == 3][:5], classes=np.arange(10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.filterwarnings("ignore", "200 samples are as good", UserWarning)
+        assert len(set(next_to_label(clf, X[:200], 9))) == 9
+
+
+def test_a_callable_sees_the_pool_as_it_is(digits):
+    clf, pool = digits
+    rows = next_to_label(clf, pool, 3, labelled=[599], strategy=lambda estimator, samples: np.arange(len(samples)))
+    assert rows.tolist() == [598, 597, 596]
+
+
+def test_auto_tells_of_samples_that_are_equally_unsure(digits):
+    clf, pool = digits
+    same = np.repeat(pool[:1], 50, axis=0)
+    with pytest.warns(UserWarning, match="50 samples are as good as the last one considered"):
+        next_to_label(clf, same, 2)
 
 
 def test_equal_samples_and_zeros_in_the_pool_are_chosen_once_each(digits):
