@@ -25,9 +25,9 @@ def counted(number, one, many=None):
 
 @contextmanager
 def naming(argument):
-    """Raise a ValueError about an argument again in one line that names it, for checks that do not know its name."""
+    """Raise an error about an argument again in one line that names it, for checks that do not know its name."""
     try:
         yield
-    except ValueError as error:
-        text = one_line(error)
-        raise ValueError(text if argument in text else f"{argument}: {text}") from error
+    except (TypeError, ValueError) as error:
+        text, kind = one_line(error), TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(text if argument in text else f"{argument}: {text}") from error

@@ -5,6 +5,7 @@ the certificate read its attributes, never its name.
 """
 
 from abc import ABC, abstractmethod
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -41,7 +42,7 @@ def project_simplex(points, radius=1.0):
     points : array-like of shape (n_rows, n) or (n,)
         Points to project, an array of any library. float32 stays float32.
     radius : float, default=1.0
-        Sum of each projected row, > 0.
+        Sum of each projected row, > 0, within the range of the points' precision.
 
     Returns
     -------
@@ -55,17 +56,40 @@ def project_simplex(points, radius=1.0):
            [1.  , 0.  ],
            [0.5 , 0.5 ]])
     """
-    if not radius > 0 or not np.isfinite(radius):
-        raise ValueError(f"radius must be a positive finite number, got {radius!r}")
     with naming("points"):
         points = _check_points(points)
+    radius = _check_radius(radius, points.dtype)
     if points.ndim not in (1, 2) or points.shape[-1] == 0:
         raise ValueError(f"points must be one row or rows of at least one number, got shape {tuple(points.shape)}")
     rows = points if points.ndim == 2 else points[None, :]
     if not rows.shape[0]:
         return points
-    parts = map_rows(lambda block: arrays.project_simplex(rows[block, :], float(radius)), rows, rows.shape[1] * 40)
+    parts = map_rows(lambda block: _project_at_any_scale(rows[block, :], radius), rows, rows.shape[1] * 40)
     return namespace(points).reshape(concat(parts), tuple(points.shape))
+
+
+def _project_at_any_scale(rows, radius):
+    """The projection of (v − max v)/radius on the unit simplex, times the radius: nothing overflows or cancels.
+
+    Entries more than the radius below the largest become zero, however far below they are.
+    """
+    xp = namespace(rows)
+    with np.errstate(over="ignore"):
+        below = rows - xp.max(rows, axis=1, keepdims=True)
+        below /= radius
+    projected = arrays.project_simplex(xp.clip(below, -1.0, None))
+    projected *= radius
+    return projected
+
+
+def _check_radius(radius, dtype):
+    """The radius as a float; raises if it is no positive number that the points' precision can hold."""
+    with naming("radius"):
+        value = float(radius) if isinstance(radius, Real) or getattr(radius, "ndim", None) == 0 else float("nan")
+    bounds = np.finfo(np.float32 if is_single(dtype) else np.float64)
+    if not float(bounds.tiny) <= value <= float(bounds.max):
+        raise ValueError(f"radius must be a positive finite number within the range of {dtype}, got {radius!r}")
+    return value
 
 
 def _check_points(points):
@@ -351,7 +375,7 @@ class NonNegative(Set):
         for row in map(int, poor):
             given = look.row(row)
             better = given.with_codes(like(look.certificate.newton_code(given), look.pull))
-            way = given.at_most(given.value) - better.at_least(better.value)
+            way = given.fall_to(better)
             improved[row] = np.fmin(improved[row], float((self._first_relaxed_bound(better) + way)[0]))
         return like(improved, look.pull)
 

@@ -53,10 +53,30 @@ def test_simplex_projection_keeps_shape_dtype_and_radius():
 
 
 @pytest.mark.parametrize(
+    ("point", "radius", "expected"),
+    [
+        ([1e308, -1e308], 1e-300, [1e-300, 0.0]),
+        ([1e308, 1e308], 1.0, [0.5, 0.5]),
+        ([1.0, 2.0], 1e308, [5e307, 5e307]),
+        ([1.7e308, 1e308], 1.5e308, [1.1e308, 4e307]),
+        ([-1e308, -1e308], 1.7e308, [8.5e307, 8.5e307]),
+        ([5e-324, 0.0], 1.0, [0.5, 0.5]),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_simplex_projection_at_the_ends_of_the_range(point, radius, expected):
+    np.testing.assert_allclose(project_simplex(point, radius), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
     ("points", "radius", "message"),
     [
         ([[np.nan, 1.0]], 1.0, "points contains NaN"),
         ([[1.0]], 0.0, "radius"),
+        ([[1.0]], "a", "radius must be"),
+        ([[1.0]], None, "radius must be"),
+        ([[1.0]], [1, 2], "radius must be"),
+        (np.ones((1, 1), np.float32), 1e39, "radius must be .* range of float32"),
         (np.ones((1, 0)), 1.0, "points"),
     ],
 )

@@ -1,6 +1,7 @@
 """Settings chosen on the training set alone, by leave-one-out or in folds."""
 
 import warnings
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -20,17 +21,18 @@ from ancr import spaces
 from ancr.backends.arrays import concat, is_foreign, is_single, like, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.columns import warn_of_dominant_column
+from ancr.messages import naming
 from ancr.progress import progress_bar
 from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import candidates, choose, results_table
 from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
-from ancr.sets import asks_for_unit_sum
+from ancr.sets import Set, asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.solvers.working_set.host import GRAM_BUDGET
-from ancr.spaces import grid_of_spaces
+from ancr.spaces import Space, grid_of_spaces
 
 # The lists of the grid, and the parameter of the classifier whose values each holds.
 _LISTS = {
@@ -394,8 +396,11 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             most = int(np.unique(y, return_counts=True)[1].max())
             most = most if groups is None else min(most, len(np.unique(groups)))
             splitter = kind(min(5, max(2, most)), shuffle=True, random_state=0)
-        folds = list(check_cv(splitter, y, classifier=True).split(X, y, groups))
-        if self.cv is None or len(used) == len(y):
+        drawn = check_cv(splitter, y, classifier=True).split(X, y, groups)
+        if self.cv is None:
+            return list(drawn)
+        folds = _checked_folds(drawn, len(y))
+        if len(used) == len(y):
             return folds
         position = np.full(len(y), -1)
         position[used] = np.arange(len(used))
@@ -559,8 +564,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
         tags.array_api_support = True
-        tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in self.constraints)
-        tags.input_tags.pairwise = any(space.is_pairwise for space in self._spaces)
+        sets = [one for one in _entries(self.constraints) if isinstance(one, str | Set)]
+        tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in sets)
+        tags.input_tags.pairwise = any(Space(kernel).is_pairwise for kernel in _entries(self.kernels))
         return tags
 
 
@@ -662,6 +668,31 @@ def _one_of_each_class(space, X, y):
     rows = np.unique(y, return_index=True)[1]
     part = space.part(X, rows, rows)
     return space.prepare(part).dictionary(part, y[rows])
+
+
+def _entries(values):
+    """The values of a list of the grid; none where it is no list, which `fit` reports."""
+    return values if isinstance(values, Iterable) else ()
+
+
+def _checked_folds(drawn, n_samples):
+    """The folds of a user's ``cv`` as pairs of row numbers."""
+    with naming("cv"):
+        folds = [(train, test) for train, test in drawn]
+    if not folds:
+        raise ValueError("cv gives no folds; an iterator is empty once it was used: pass a list")
+    return [tuple(_rows_of_part(part, n_samples) for part in fold) for fold in folds]
+
+
+def _rows_of_part(part, n_samples):
+    """One part of a fold, given as row numbers or as one bool for each sample."""
+    with naming("cv"):
+        rows = np.asarray(to_numpy(part))
+    if rows.dtype == bool and rows.shape == (n_samples,):
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_samples:
+        raise ValueError(f"cv: each part of a fold must hold at least one of the rows 0 to {n_samples - 1}")
+    return rows
 
 
 def _check_entry(name, value, allowed):

@@ -221,6 +221,20 @@ def test_bad_grids_are_named(digits, params, message):
         ANCRClassifierCV(**params).fit(X, y)
 
 
+@pytest.mark.parametrize("params", [{"kernels": None}, {"kernels": [None]}, {"constraints": 3}, {"constraints": [3]}])
+def test_tags_of_bad_grids_wait_for_validation(params):
+    assert not ANCRClassifierCV(**params).__sklearn_tags__().input_tags.pairwise
+
+
+def test_a_fold_may_be_given_as_bools(digits):
+    X, y = digits[0][:60], digits[1][:60]
+    rows, bools = np.arange(60), np.arange(60) < 40
+    settings = {"kernels": ["linear"], "powers": [1.0], "alphas": [0.1], "relaxations": [None]}
+    as_bools = ANCRClassifierCV(cv=[(bools, ~bools)], **settings).fit(X, y)
+    as_rows = ANCRClassifierCV(cv=[(rows[:40], rows[40:])], **settings).fit(X, y)
+    assert as_bools.best_score_ == as_rows.best_score_
+
+
 def test_it_clones_and_has_no_partial_fit(digits):
     X, y, *_ = digits
     clf = ANCRClassifierCV(**SMALL).fit(X, y)
