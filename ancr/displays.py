@@ -4,9 +4,14 @@ They need matplotlib: ``pip install 'ancr[plot]'``. Learning and calibration cur
 ``LearningCurveDisplay`` and ``CalibrationDisplay``, which take these classifiers as they are.
 """
 
+import math
+from numbers import Integral, Real
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+
+from ancr.messages import plain
 
 
 def _axes(ax, count=1, **options):
@@ -26,6 +31,19 @@ def _one_query(query):
     if query.shape[0] != 1:
         raise ValueError(f"query must be one sample, got {query.shape[0]}")
     return query
+
+
+def _check_estimator(estimator, method):
+    if isinstance(estimator, type) or not callable(getattr(estimator, method, None)):
+        raise ValueError(f"estimator must be a classifier of ancr, got {estimator!r:.80}")
+
+
+def _check_image_shape(shape, n_values):
+    """Raise unless so many values fill an image of this shape, grey or in colour."""
+    sides = shape if isinstance(shape, (tuple, list, np.ndarray)) else ()
+    whole = all(isinstance(side, Integral) and side > 0 for side in sides)
+    if len(sides) not in (2, 3) or not whole or math.prod(sides) != n_values:
+        raise ValueError(f"image_shape must be the height and width of an image of {n_values} values, got {shape!r}")
 
 
 class ExplanationDisplay:
@@ -84,9 +102,8 @@ class ExplanationDisplay:
         -------
         ExplanationDisplay
         """
+        _check_estimator(estimator, "explain")
         query = _one_query(query)
-        if image_shape is not None and samples is None:
-            raise ValueError("samples is None, but images of the training samples need the samples given to fit")
         told = estimator.explain(query, top=top)[0]
         return cls(told, query[0], None if samples is None else np.asarray(samples), image_shape).plot(ax)
 
@@ -95,7 +112,21 @@ class ExplanationDisplay:
         self._draw_bars(ax) if self.image_shape is None else self._draw_images()
         return self
 
+    def _check_images(self):
+        """Raise before anything is drawn if the training samples that decided cannot be shown as images."""
+        if self.samples is None:
+            raise ValueError("samples is None, but images of the training samples need the samples given to fit")
+        n_values, wanted = len(self.query), max(self.explanation.indices, default=-1)
+        _check_image_shape(self.image_shape, n_values)
+        found = np.shape(self.samples)
+        if len(found) != 2 or found[0] <= wanted or found[1] != n_values:
+            raise ValueError(
+                f"samples must be those given to fit, among them number {wanted}, of {n_values} values each, got shape "
+                f"{found}"
+            )
+
     def _draw_images(self):
+        self._check_images()
         told = self.explanation
         self.figure_, self.axes_ = _axes(None, len(told.indices) + 1, figsize=(1.5 * (len(told.indices) + 1), 1.9))
         titles = [f"query: {told.label}"]
@@ -166,11 +197,22 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
+        _check_estimator(estimator, "residuals")
         truth = None if y is None else np.asarray(y)
         return cls(estimator.residuals(X), estimator.classes_, truth).plot()
 
+    def _check_truth(self):
+        count = len(self.residuals)
+        if np.shape(self.truth) != (count,):
+            raise ValueError(f"y must hold the true label of each query, {count}, got shape {np.shape(self.truth)}")
+        unknown = [label for label in self.truth if label not in self.classes]
+        if unknown:
+            raise ValueError(f"y holds {plain(unknown[0])}, which is none of the classes that estimator was fitted on")
+
     def plot(self):
         """Draw one panel of bars per query."""
+        if self.truth is not None:
+            self._check_truth()
         count = len(self.residuals)
         self.figure_, axes = _axes(None, count, figsize=(3.2 * count, 2.6), sharey=True, squeeze=False)
         self.axes_ = axes[0]
@@ -184,6 +226,18 @@ class ResidualDisplay:
         outlined = "; outlined: true class" if self.truth is not None else ""
         self.figure_.suptitle(f"orange: smallest residual{outlined}", fontsize=10)
         return self
+
+
+def _numbers(values):
+    """Values of a parameter as an array of floats."""
+    values = np.asarray(values, dtype=object)
+    bad = [value for value in values.ravel() if not isinstance(value, Real) or not math.isfinite(value)]
+    if bad:
+        # The hard constraint, None, is the limit of large relaxations.
+        raise ValueError(f"values must be finite numbers, which have a place on an axis, got {bad[0]!r}")
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"values must be a list of at least one number, got shape {values.shape}")
+    return values.astype(float)
 
 
 class CodePathDisplay:
@@ -241,13 +295,17 @@ class CodePathDisplay:
         -------
         CodePathDisplay
         """
-        values = np.geomspace(1e-4, 10, 25) if values is None else np.asarray(values, float)
+        _check_estimator(estimator, "codes")
+        values = np.geomspace(1e-4, 10, 25) if values is None else _numbers(values)
         codes = [clone(estimator).set_params(**{param: float(v)}).fit(X, y).codes(_one_query(query)) for v in values]
         dense = [code.toarray()[0] if sparse.issparse(code) else np.asarray(code)[0] for code in codes]
         return cls(values, np.array(dense), np.asarray(y), param).plot(ax)
 
     def plot(self, ax=None):
         """Draw the path; the classes with the largest weights have colours, the others are grey."""
+        if not len(self.values) or np.shape(self.codes) != (len(self.values), len(self.labels)):
+            shapes = f"{np.shape(self.values)}, {np.shape(self.codes)} and {np.shape(self.labels)}"
+            raise ValueError(f"values, codes and labels must be (n,), (n, n_train) and (n_train,), got {shapes}")
         self.figure_, self.ax_ = _axes(ax)
         classes = np.unique(self.labels)
         weights = [np.abs(self.codes[:, self.labels == label]).sum() for label in classes]

@@ -445,10 +445,9 @@ SETS = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}
 
 
 def asks_for_unit_sum(constraint):
-    """Whether a set, by name or as an object, asks for Σc = 1; False for an unknown name, which validation reports."""
-    return (
-        constraint in SETS and SETS[constraint].sums_to_one if isinstance(constraint, str) else constraint.sums_to_one
-    )
+    """Whether a set, by name or as an object, asks for Σc = 1; False for anything else, which validation reports."""
+    known = SETS.get(constraint) if isinstance(constraint, str) else constraint
+    return getattr(known, "sums_to_one", False)
 
 
 def named_set(constraint):

@@ -59,6 +59,44 @@ def test_the_path_of_a_code_ends_at_the_code(fitted, digits):
     assert display.plot(ax).ax_ is ax
 
 
+EXPLANATION, RESIDUAL, PATH = (
+    ancr.ExplanationDisplay.from_estimator,
+    ancr.ResidualDisplay.from_estimator,
+    ancr.CodePathDisplay.from_estimator,
+)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda clf, X, y, Q: EXPLANATION("a", Q[0]), "estimator must be a classifier of ancr, got 'a'"),
+        (lambda clf, X, y, Q: EXPLANATION(clf, Q[0], samples=X[:2], image_shape=(8, 8)), "samples must be those given"),
+        (
+            lambda clf, X, y, Q: EXPLANATION(clf, Q[0], samples=X, image_shape=(3, 3)),
+            "image_shape must be .* 64 values",
+        ),
+        (lambda clf, X, y, Q: EXPLANATION(clf, Q[0], samples=X, image_shape="a"), "image_shape must be .* got 'a'"),
+        (lambda clf, X, y, Q: EXPLANATION(clf, Q[0], samples=X, image_shape=64), "image_shape must be .* got 64"),
+        (lambda clf, X, y, Q: RESIDUAL(None, Q), "estimator must be a classifier of ancr, got None"),
+        (lambda clf, X, y, Q: RESIDUAL(clf, Q, y[:2]), "y must hold the true label of each query, 6, got shape"),
+        (lambda clf, X, y, Q: RESIDUAL(clf, Q, [77] * 6), "y holds 77, which is none of the classes"),
+        (lambda clf, X, y, Q: PATH(3, X, y, Q[0]), "estimator must be a classifier of ancr, got 3"),
+        (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=[]), "values must be a list of at least one number"),
+        (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=["a"]), "values must be finite numbers.* got 'a'"),
+        (
+            lambda clf, X, y, Q: PATH(clf, X, y, Q[0], param="relaxation", values=[None, 1.0]),
+            "values must be finite numbers.* got None",
+        ),
+        (lambda clf, X, y, Q: ancr.CodePathDisplay([], [], y).plot(), "values, codes and labels must be"),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_drawn(fitted, digits, draw, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        draw(fitted, *digits[:3])
+    assert "\n" not in str(raised.value)
+    assert not plt.get_fignums()
+
+
 def test_log_probabilities_are_finite(digits):
     X, y, Q, _ = digits
     clf = ancr.ANCRClassifier(temperature=1e-5).fit(X, y)

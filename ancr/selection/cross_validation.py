@@ -27,7 +27,7 @@ from ancr.rules import named_rule
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import candidates, choose, results_table
 from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
-from ancr.sets import Set, asks_for_unit_sum
+from ancr.sets import asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
@@ -564,8 +564,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def __sklearn_tags__(self):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
         tags.array_api_support = True
-        sets = [one for one in _entries(self.constraints) if isinstance(one, str | Set)]
-        tags.classifier_tags.poor_score = not any(asks_for_unit_sum(one) for one in sets)
+        tags.classifier_tags.poor_score = not any(map(asks_for_unit_sum, _entries(self.constraints)))
         tags.input_tags.pairwise = any(Space(kernel).is_pairwise for kernel in _entries(self.kernels))
         return tags
 
