@@ -1,6 +1,7 @@
 """Commands about labels: ``ancr audit`` and ``ancr next``."""
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ _SIDE = 96
     default=Path("audit"),
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for audit.csv and audit.html.",
+    help="Folder for audit.csv and audit.html, and for audit.json, which says of which data they are.",
 )
 @click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
 @click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
@@ -42,6 +43,7 @@ def audit(
     Each sample is judged by all others. audit.csv lists all samples, the most suspicious first, with the label that the
     others suggest, the probability that the given one is right, and the samples that speak against it and for it.
     audit.html shows the same with thumbnails, and boxes to keep or correct a label; it exports the corrected labels.
+    A folder that holds the audit of other data is refused, because it would be replaced.
 
     \b
     Example:
@@ -55,12 +57,14 @@ def audit(
         from ancr.progress import progress_bar
 
         check_folder(output / "audit.csv", create=True)
+        _refuse_other_data(output, data)
         with progress_bar("reading, judging, writing", 3) as advance:
             user_data = load_user_data(data, label, features)
             advance(1)
             found = _audited(user_data, standardize)
             advance(1)
             output.mkdir(parents=True, exist_ok=True)
+            write_text(output / "audit.json", json.dumps({"data": user_data.origin}) + "\n")
             names = [str(name) for name in user_data.names]
             _write_table(output / "audit.csv", found, names, raw_text)
             thumbnail = _thumbnails(user_data.image_paths)
@@ -70,7 +74,22 @@ def audit(
             write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
             advance(1)
     click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
-    click.echo(f"{output}: {len(names)} labels, about {found.n_errors} wrong")
+    click.echo(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
+    click.echo(f"to correct them: {output / 'audit.html'}")
+    click.echo(f"all samples: {output / 'audit.csv'}")
+
+
+def _refuse_other_data(output: Path, data: Path) -> None:
+    """Raise a ValueError if a folder holds the audit of other data; the same file may have changed."""
+    if not (output / "audit.csv").exists():
+        return
+    try:
+        origin = json.loads((output / "audit.json").read_text(encoding="utf-8"))["data"]
+    except (OSError, ValueError, KeyError, TypeError):  # an audit, but nobody says of what
+        origin = None
+    if origin != str(data.expanduser().resolve()):
+        of = f"of {origin}" if origin else "of other data"
+        raise ValueError(f"{output} holds the audit {of}, which would be replaced; choose another folder with --output")
 
 
 def _audited(user_data: Any, standardize: bool | None) -> Any:

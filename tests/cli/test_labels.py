@@ -71,6 +71,19 @@ def test_the_page_holds_no_markup_of_names(audited):
     assert "Content-Security-Policy" in page
 
 
+def test_the_files_are_named_and_an_audit_of_other_data_is_not_replaced(table, audited, tmp_path):
+    folder, result = audited
+    for name in ("audit.html", "audit.csv"):
+        assert str(folder / name) in result.stdout
+    other = tmp_path / "other.csv"
+    other.write_bytes(table[0].read_bytes())
+    before = (folder / "audit.csv").read_bytes()
+    refused = invoke(["audit", other, "--label", "label", "-o", folder])
+    assert refused.exit_code != 0
+    assert f"holds the audit of {table[0].resolve()}, which would be replaced; choose another folder" in refused.stderr
+    assert (folder / "audit.csv").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
