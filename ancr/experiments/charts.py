@@ -292,27 +292,37 @@ def bar_chart(title, names, values, marked=(), y_label=""):
 
 def interval_chart(title, caption, rows):
     """Methods as dots with whiskers, best at the top: ``rows`` of (name, value, low, high, place, words)."""
-    step, left, width = 26, 120, 380
+    step, left = 26, _room_for(name for name, *_ in rows)
+    width = left + 260
     values = np.array([end for _, value, low, high, *_ in rows for end in (value, low, high)])
     x = _Scale(values, False, left, width - 16)
-    height = step * len(rows) + 44
+    height = step * len(rows) + 50
     parts = []
     for value in x.ticks(4):
-        parts.append(_rule(x(value), 6, x(value), height - 34, 0.15))
-        parts.append(_text(x(value), height - 18, number(value), "middle"))
+        parts.append(_rule(x(value), 6, x(value), height - 40, 0.15))
+        parts.append(_text(x(value), height - 24, number(value), "middle"))
     for i, (name, value, low, high, place, words) in enumerate(rows):
         y, paint = 20 + step * i, colour(place)
         shown = f"{name}: {value:.2f} % ({low:.2f} to {high:.2f}){', ' + words if words else ''}"
         parts.append(
             f"<g><title>{escape(shown)}</title>"
             f'<rect x="0" y="{y - 12}" width="{width}" height="{step - 2}" fill="transparent"/>'
-            f"{_text(left - 10, y + 4, name, 'end', 13)}"
+            f"{_text(left - 10, y + 4, _short(name), 'end', 13)}"
             f'<line x1="{x(low)}" x2="{x(high)}" y1="{y}" y2="{y}" style="stroke:{paint};stroke-width:3" opacity=".5"/>'
             f"{marker(place, x(value), y, paint, 5)}</g>"
         )
-    parts.append(_text((left + width) / 2, height - 2, "accuracy in %", "middle"))
+    parts.append(_text((left + width) / 2, height - 7, "accuracy in %", "middle"))
     table = [["method", "accuracy", "low", "high", "mark"], *([n, v, low, high, w] for n, v, low, high, _, w in rows)]
     return Chart(title, caption, [svg(width, height, title, "".join(parts))], [], table)
+
+
+def _room_for(names):
+    """Units left of an axis for names of 13 units: 8.2 for a letter, as wide fonts need on average."""
+    return max(60, 18 + round(8.2 * max(len(_short(name)) for name in names)))
+
+
+def _short(name, most=26):
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def heat_chart(title, caption, names, counts):
