@@ -13,7 +13,10 @@ _RISING = 0.5  # points of accuracy that the last part of the training samples m
 
 @dataclass(frozen=True)
 class Answer:
-    """Four short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does."""
+    """Short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does.
+
+    ``repeat`` says how to see smaller differences, where none is significant.
+    """
 
     which: str
     sure: str
@@ -21,35 +24,39 @@ class Answer:
     next_steps: list
     command: str = ""
     trains: str = "it"
+    repeat: str = ""
 
     def lines(self):
         """The answer as lines of text."""
-        return [self.which, self.sure, self.long, *self.next_steps]
+        return [self.which, self.sure, self.long, *self.next_steps, *([self.repeat] if self.repeat else [])]
 
 
 def make_answer(comparison):
     """The `Answer` of a `Comparison`."""
-    best = comparison.best
+    best, tied = comparison.best, [result.name for result in comparison.tied]
     texts = _which(comparison), _sure(comparison), _long(best), _next_steps(comparison), training_command(comparison)
-    return Answer(*texts, "it" if best.name == "ANCR" else "ANCR, which is not significantly worse")
+    trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else "ANCR, which is not significantly worse"
+    return Answer(*texts, trains, _repeat(comparison))
 
 
 def _which(comparison):
-    best, level = comparison.best, comparison.level
+    best, tied, others = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
     first = f"{best.name} is the most accurate: {best.mean:.1f} %."
-    if not comparison.results[1:]:
-        return f"{best.name} scores {best.mean:.1f} %."
-    if not level:
+    if len(tied) > 1:
+        first = f"{_and([result.name for result in tied])} are equally accurate: {best.mean:.1f} %."
+    if not others:
+        return first if len(tied) > 1 else f"{best.name} scores {best.mean:.1f} %."
+    names = [result.name for result in others if not result.is_worse]
+    if not names:
         return f"{first} All other methods are significantly worse."
-    names = [result.name for result in level]
-    if len(names) == len(comparison.results) - 1 and len(names) > 2:
+    if len(names) == len(others) and len(names) > 2:
         return f"{first} No other method is significantly worse."
     return f"{first} Not significantly worse: {_and(names)}."
 
 
 def _sure(comparison):
     low, high = comparison.interval()
-    best, rest = comparison.best, comparison.results[1:]
+    best, tied, rest = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
     tested = f"95 % interval from {_tested(best)} tested samples"
     text = f"On new samples of the same kind expect {low:.1f} to {high:.1f} % ({tested})."
     if not rest:
@@ -57,9 +64,8 @@ def _sure(comparison):
     second = rest[0]
     p = "p < 0.001" if second.p_value < 0.001 else f"p = {second.p_value:.2g}"
     chance = "" if second.is_worse else ", which may be chance"
-    if best.mean - second.mean < 0.005:
-        return f"{text} {second.name} is as accurate ({comparison.test})."
-    return f"{text} It leads {second.name} by {best.mean - second.mean:.1f} points{chance} ({p}, {comparison.test})."
+    leads = "They lead" if len(tied) > 1 else "It leads"
+    return f"{text} {leads} {second.name} by {best.mean - second.mean:.1f} points{chance} ({p}, {comparison.test})."
 
 
 def _tested(result):
@@ -84,8 +90,8 @@ def _train_step(comparison):
         return ""
     # Of several the one that `ancr train` trains with the same search.
     explaining = next((result for result in explaining if result.name == "ANCR"), explaining[0])
-    reason = "it is not significantly worse and explains itself"
-    return f"To see which training samples decide, take {explaining.name}: {reason}."
+    reason = "as accurate" if explaining.is_best else "not significantly worse"
+    return f"To see which training samples decide, take {explaining.name}: it is {reason} and explains itself."
 
 
 def training_command(comparison):
@@ -113,14 +119,23 @@ def _more_samples(comparison):
     if not any(cell.method == comparison.best.name for cell in comparison.learning):
         return ""
     *_, (_, before), (size, after) = learning_means(comparison, comparison.best.name)
-    gain = after.mean() - before.mean()
-    spread = np.std(after - before, ddof=1) / len(after) ** 0.5 if len(after) == len(before) > 1 else 0.0
-    if gain > max(_RISING, spread):
+    gain, noise = after.mean() - before.mean(), 2 * _error_of_gain(comparison.best, before, after)
+    if gain > max(_RISING, noise):
         return (
             f"More labelled samples should help: the last 30 % of the training samples still brought {gain:.1f} points."
         )
     last = f"the last 30 % of {size:.0f} training samples brought {gain:+.1f} points"
+    if gain > _RISING:
+        return f"Whether more samples would help is open: {last}, which may be chance."
     return f"More samples of the same kind will bring little: {last}."
+
+
+def _error_of_gain(result, before, after):
+    """Standard error of the gain: over the splits, or from the number of samples tested if there is one split."""
+    if len(after) == len(before) > 1:
+        return np.std(after - before, ddof=1) / len(after) ** 0.5
+    tested = sum(cell.n_test for cell in result.cells.values())
+    return (sum(part.mean() * (100 - part.mean()) for part in (before, after)) / tested) ** 0.5
 
 
 def confusion(comparison, result=None):
@@ -163,7 +178,15 @@ def _doubtful(comparison):
     if not count:
         return ""
     samples, labels = ("1 sample is", "its label") if count == 1 else (f"{count} samples are", "their labels")
-    return f"{samples} classified wrongly by every method: check {labels} first (listed below)."
+    return f"{samples} classified wrongly by every method: check {labels} first."
+
+
+def _repeat(comparison):
+    source, others = comparison.source, comparison.results[1:]
+    if not others or source.repeats != 1 or any(result.is_worse for result in others):
+        return ""
+    option = "--repeats 5" if source.origin else "repeats=5"
+    return f"No method is significantly worse: {option} divides into folds five times and shows smaller differences."
 
 
 def _and(names):

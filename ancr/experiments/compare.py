@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -28,6 +29,8 @@ DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random fo
 DEFAULT_PROTOCOLS = ("cv",)
 _FAMILY = ("ANCR", "CRC")
 _SHARES = (0.2, 0.4, 0.7)
+# More columns without names are taken for features of a network, whose columns have one unit but not one range.
+_FEW_COLUMNS = 100
 
 
 def compare(
@@ -63,7 +66,9 @@ def compare(
     repeats : int, default=1
         How often the samples are divided into folds, each time anew; more repeats make smaller differences visible.
     standardize : bool or None, default=None
-        Scale each column on the training folds. None scales the columns of a DataFrame if their ranges differ.
+        Scale each column on the training folds. None does so if columns have different ranges, in a DataFrame and in
+        an array of at most 100 columns; wider arrays, as networks give them, and images are used as they are. The
+        report says what was done.
     protocols : sequence of {"cv", "paper", "exact"}, default=("cv",)
         Where methods get their settings from: chosen on the training folds, or as the paper has them.
     learning_curve : bool, default=True
@@ -93,9 +98,14 @@ def compare(
     >>> X, y = load_iris(return_X_y=True)
     >>> comparison = ancr.compare(X, y, methods=["CRC", GaussianNB()], learning_curve=False)
     >>> [result.name for result in comparison.results]
-    ['GaussianNB', 'CRC']
+    ['CRC', 'GaussianNB']
     """
-    source = UserSource(_user_data(X, y, name, image_shape), folds, standardize, repeats)
+    user_data = _user_data(X, y, name, image_shape)
+    if standardize is None and not hasattr(X, "columns") and user_data.bunch.data.shape[1] > _FEW_COLUMNS:
+        standardize = False
+    source = UserSource(user_data, folds, standardize, repeats)
+    if source.warning:
+        warnings.warn(source.warning, UserWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch if output is None else output)
         plans = plan_comparison(source, methods, protocols, folder)
@@ -186,7 +196,8 @@ def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_c
     deadline = _deadline(time_limit)
     refuse_other_data([source], folder)
     file = CellFile(folder / "cells.jsonl")
-    notes = _hidden(file.read(), plans)
+    notes = [source.warning] if source.warning else []
+    notes += _hidden(file.read(), plans)
     if any(plan.method in _FAMILY for plan in plans):
         warm_up()  # the time to compile is not the time of the method that happens to be first
     cells, complaint = _run(plans, file, jobs, deadline)
@@ -211,7 +222,9 @@ def _deadline(time_limit):
 def _run(plans, file, jobs, deadline):
     """``(cells, complaint)``: the cells that were finished, and why the others were not."""
     try:
-        with method_progress(plans, jobs) as on_cell:
+        with method_progress(plans, jobs) as on_cell, warnings.catch_warnings():
+            # The comparison says it once, for all cells.
+            warnings.filterwarnings("ignore", "the columns of X differ in scale", UserWarning)
             return run_missing(plans, file, jobs, on_cell, deadline), ""
     except FailedCellsError as error:
         if not error.cells:
@@ -244,7 +257,6 @@ def _hidden(cells, plans):
 
 
 def _user_data(X, y, name, image_shape):
-    columns = tuple(str(column) for column in X.columns) if hasattr(X, "columns") else ()
     data, labels = np.asarray(X, dtype=float), np.asarray(y)
     if data.ndim != 2 or labels.shape != data.shape[:1]:
         raise ValueError(f"X of shape {data.shape} and y of shape {labels.shape}: expected one row of X per label")
@@ -263,4 +275,6 @@ def _user_data(X, y, name, image_shape):
         image_shape=image_shape,
     )  # fmt: skip
     rows = np.array([f"row {number}" for number in range(len(data))])
-    return UserData(bunch, "table" if columns else "array", columns, rows, np.array([], str))
+    columns = X.columns if hasattr(X, "columns") else range(data.shape[1]) if image_shape is None else ()
+    kind = "table" if hasattr(X, "columns") else "array"
+    return UserData(bunch, kind, tuple(map(str, columns)), rows, np.array([], str))

@@ -8,6 +8,8 @@ import numpy as np
 from ancr.experiments.significance import LEVEL, MCNEMAR, T_TEST, corrected_t_test, exact_mcnemar, holm, wilson_interval
 from ancr.experiments.sources import UserSource, learning_share
 
+_SAME = 0.005  # points of accuracy that no table shows
+
 
 @dataclass(frozen=True)
 class MethodResult:
@@ -21,7 +23,8 @@ class MethodResult:
     answers : dict
         Its `Answers` of each draw; a draw without answers is missing.
     p_value : float or None
-        Of the difference to the best method, adjusted by Holm's method; None for the best method itself.
+        Of the difference to the best method, adjusted by Holm's method; None for the best method itself and for those
+        with the same mean.
     """
 
     name: str
@@ -163,6 +166,11 @@ class Comparison:
         return self.results[0]
 
     @property
+    def tied(self):
+        """The methods with the highest mean accuracy: the best one, and all that equal it."""
+        return [result for result in self.results if result.is_best]
+
+    @property
     def level(self):
         """The methods that are not significantly worse than the best one, without it."""
         return [result for result in self.results[1:] if not result.is_worse]
@@ -270,7 +278,8 @@ class Comparison:
             + (f" ± {result.sd:.2f}" if result.sd is not None else "")
             for result in self.results
         )
-        return f"Comparison on {self.source.title} (* best or not significantly worse, {self.test})\n{rows}"
+        title = f"Comparison on {self.source.title} (* best or not significantly worse, {self.test})"
+        return f"{title}\n{rows}\n  {self.source.scaling}"
 
     def _repr_html_(self):
         from html import escape
@@ -285,7 +294,13 @@ def _judged(ranked, source):
         return ranked
     best, others = ranked[0], ranked[1:]
     p_values = holm([_p_value(best, other, source) for other in others])
-    return [best, *(replace(other, p_value=p) for other, p in zip(others, p_values, strict=True))]
+    return [
+        best,
+        *(
+            replace(other, p_value=None if best.mean - other.mean < _SAME else p)
+            for other, p in zip(others, p_values, strict=True)
+        ),
+    ]
 
 
 def _p_value(best, other, source):

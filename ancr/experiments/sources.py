@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from ancr import datasets
+from ancr.columns import dominant_column
 from ancr.datasets import dataset_info, per_class_split
 from ancr.experiments.pictures import read_picture, stored_pictures
 from ancr.features import Eigenfaces
@@ -200,11 +201,14 @@ class UserSource(Source):
         super().__init__()
         self._bunch, self._image_paths, self._names = user_data.bunch, user_data.image_paths, user_data.names
         self.name = self.title = user_data.bunch.name
-        self.origin, self.label = user_data.origin, user_data.label
+        self.origin, self.label, self._column_names = user_data.origin, user_data.label, user_data.columns
         self._standardize = user_data.is_standardized(standardize)
         self.spaces = user_data.spaces(standardize)
         self.features = user_data.features + (", standardized" if self._standardize else "")
+        self.scaling = user_data.scaling(standardize)
+        self._option = user_data.option(True)
         self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
+        self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
         self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
         self.typical, self.draws, self.random = (
@@ -224,6 +228,18 @@ class UserSource(Source):
             state.update(f"{part.dtype.str}{part.shape}".encode())
             state.update(np.ascontiguousarray(part).tobytes())
         return state.hexdigest()[:16]
+
+    @cached_property
+    def warning(self):
+        """That one column decides nearly alone, and what to do about it; empty where it is not so."""
+        column = None if self._standardize or self.has_pictures else dominant_column(self.bunch.data)
+        if column is None:
+            return ""
+        which = self._column_names[column] if self._column_names else column
+        return (
+            "The columns of the data differ in scale by orders of magnitude, so that column "
+            f"{which} decides nearly alone; if they have different units, scale them with {self._option}."
+        )
 
     def _check_folds(self):
         if not self._folds:

@@ -29,7 +29,7 @@ class UserData:
     features : str
         ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
     columns : tuple of str
-        Names of the table's columns; empty for other sources.
+        Names of the columns of a table, or of an array whose columns may have units; empty for other sources.
     names : ndarray of str
         Name of each sample.
     image_paths : ndarray of str
@@ -69,9 +69,16 @@ class UserData:
         if standardize is not None or not self.columns:
             return "columns are standardized" if standardize else "values are used as they are"
         if self.has_units:
-            return "columns are standardized, because their ranges differ (--no-standardize uses them as they are)"
+            return f"columns are standardized, because their ranges differ ({self.option(False)} uses them as they are)"
         low, high = self.bunch.data.min(), self.bunch.data.max()
-        return f"columns share the range {low:g} to {high:g} and are used as they are (--standardize scales them)"
+        shared = f"columns share the range {low:g} to {high:g} and are used as they are"
+        return f"{shared} ({self.option(True)} scales them)"
+
+    def option(self, standardize):
+        """How the user asks for scaling: on the command line if the data comes from a file, otherwise in Python."""
+        if self.origin:
+            return "--standardize" if standardize else "--no-standardize"
+        return f"standardize={standardize}"
 
 
 def load_user_data(path, label=None, features="pixels"):

@@ -132,7 +132,7 @@ def compared(snapshot, name, image_shape):
         name=name,
         image_shape=image_shape,
     )
-    answers = {}
+    answer, answers = comparison.answer, {}
     for result in comparison.results:
         rows, predicted = result.pooled("rows"), result.pooled("predicted")
         answers[result.name] = (part.members[rows], comparison.truth[rows], predicted)
@@ -145,7 +145,7 @@ def compared(snapshot, name, image_shape):
             for result in comparison.results
             if any(cell.method == result.name for cell in comparison.learning)
         },
-        "lines": [line.replace(" (listed below)", "") for line in comparison.answer.lines()],
+        "lines": [answer.which, answer.sure, answer.long, *answer.next_steps],
         "n": len(part.members),
         "version": snapshot.version,
     }

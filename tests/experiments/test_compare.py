@@ -1,6 +1,7 @@
 """``ancr.compare``: your own methods, significance, time limit, resuming, and what the report says."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 import ancr
+from ancr.experiments import answer
 from ancr.experiments.answer import confusion, missed_by_all
 from ancr.experiments.cells import CellFile
+from ancr.experiments.charts import interval_chart
 from ancr.experiments.own_methods import load_method
 from ancr.experiments.rivals import rivals
 from ancr.experiments.significance import corrected_t_test, exact_mcnemar, holm
@@ -91,6 +94,63 @@ def test_confusion_counts_every_test_sample(compared, iris):
     right = np.trace(counts) / counts.sum()
     assert 100 * right == pytest.approx(compared.best.mean, abs=0.1)
     assert set(missed_by_all(compared)) <= set(range(150))
+
+
+def test_an_array_is_scaled_like_a_frame():
+    X, y = load_wine(return_X_y=True)
+    frame = pytest.importorskip("pandas").DataFrame(X)
+    options = {"methods": ["kNN"], "learning_curve": False, "jobs": 1}
+    array, table = (ancr.compare(each, y, **options) for each in (X, frame))
+    assert array.best.accuracies.tolist() == table.best.accuracies.tolist()
+    for text in (repr(array), array.to_html()):
+        assert "olumns are standardized, because their ranges differ (standardize=False uses them as they are)" in text
+    digits = ancr.compare(*load_digits(return_X_y=True), **options)
+    assert "columns share the range 0 to 16 and are used as they are (standardize=True scales them)" in repr(digits)
+    wide = np.hstack([X, np.random.default_rng(0).random((len(X), 100))])
+    with pytest.warns(UserWarning, match="standardize=True"):
+        assert "values are used as they are" in repr(ancr.compare(wide, y, **options))
+
+
+def test_one_warning_for_all_cells():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"column 12 decides nearly alone.*scale them with standardize=True") as caught:
+        comparison = ancr.compare(X, y, ["CRC"], standardize=False, learning_curve=False, jobs=1)
+    assert len(caught) == 1
+    assert str(caught[0].message) in comparison.notes
+
+
+def test_equal_methods_share_the_first_place(iris):
+    methods = [KNeighborsClassifier(3), KNeighborsClassifier(3), KNeighborsClassifier(3)]
+    comparison = ancr.compare(*iris, methods, learning_curve=False, jobs=1)
+    names = "KNeighborsClassifier, KNeighborsClassifier 2 and KNeighborsClassifier 3"
+    assert comparison.answer.which == f"{names} are equally accurate: {comparison.best.mean:.1f} %."
+    assert [record["mark"] for record in comparison.records()] == ["best"] * 3
+    assert "repeats=5" in comparison.answer.lines()[-1]
+    again = ancr.compare(*iris, methods, learning_curve=False, jobs=1, repeats=2)
+    assert again.answer.repeat == ""
+
+
+@pytest.mark.parametrize(
+    ("gains", "text"),
+    [
+        ([1.0, 1.2, 0.8, 1.1, 0.9], "should help"),
+        ([3.0, 0.0, 2.0, -1.0, 1.0], "may be chance"),
+        ([0.1, 0.2, 0.1, 0.1, 0.2], "will bring little"),
+    ],
+)
+def test_more_samples_are_advised_beyond_noise(compared, monkeypatch, gains, text):
+    before = np.full(5, 90.0)
+    monkeypatch.setattr(answer, "learning_means", lambda *_: [(70.0, before), (100.0, before + gains)])
+    assert any(text in step for step in compared.answer.next_steps)
+
+
+def test_names_of_methods_have_room_in_the_figure():
+    rows = [("Gradient boosting", 90.0, 88.0, 92.0, 0, "best"), ("A" * 60, 80.0, 78.0, 82.0, 4, "worse")]
+    short, long = (interval_chart("Accuracy", "", part).parts[0] for part in (rows[:1], rows))
+    places = [float(re.search(r'<text x="([\d.]+)"[^>]*>Gradient', part).group(1)) for part in (short, long)]
+    assert places[0] >= 8 * len("Gradient boosting")
+    assert places[1] > places[0]
+    assert "A" * 25 + "…<" in long
 
 
 def test_one_test_set_is_judged_by_mcnemar(tmp_path):
