@@ -75,7 +75,7 @@ def audit(
             advance(1)
     click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
     click.echo(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
-    click.echo(f"to correct them: {output / 'audit.html'}")
+    click.echo(f"to correct labels: {output / 'audit.html'}")
     click.echo(f"all samples: {output / 'audit.csv'}")
 
 
