@@ -1,4 +1,4 @@
-"""What objects on an axis have in common: sets, rules and solvers, the package's own and a user's."""
+"""What objects on an axis have in common: sets, rules and solvers, the package's own and a user's; and functions."""
 
 from inspect import signature
 
@@ -24,3 +24,14 @@ class AxisObject:
     def __repr__(self):
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({shown})"
+
+
+def check_takes(function, argument, *names):
+    """Raise a TypeError that names ``argument`` if a user's function cannot be called with so many arguments."""
+    try:
+        signature(function).bind(*names)
+    except TypeError as error:
+        wanted = ", ".join(names)
+        raise TypeError(f"{argument} must be callable as {argument}({wanted}), but the one given: {error}") from None
+    except ValueError:  # a function of an extension that does not tell
+        pass

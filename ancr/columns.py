@@ -33,7 +33,7 @@ def dominant_column(samples):
     sizes = np.maximum(np.abs(low), np.abs(high))
     varying = np.sort(sizes[high > low])
     # The lower of two middle values, so that two columns can differ.
-    if not len(varying) or varying[-1] <= _ORDERS_OF_MAGNITUDE * varying[(len(varying) - 1) // 2]:
+    if not len(varying) or varying[-1] / _ORDERS_OF_MAGNITUDE <= varying[(len(varying) - 1) // 2]:
         return None
     xp = namespace(samples)
     if 2 * int(xp.count_nonzero(samples)) < samples.shape[0] * samples.shape[1]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr.axis import AxisObject
+from ancr.axis import AxisObject, check_takes
 from ancr.backends.arrays import (
     Array,
     check_same_kind,
@@ -104,6 +104,11 @@ class RBF(Kernel):
 
     def prepare(self, atoms: Array, order: np.ndarray) -> _Exponentials:
         """Distances do not change with the origin: it is put where the rounding of squares is least."""
+        if not self.gamma > 0.0:  # by gamma="scale" only; the other values of users are checked
+            raise ValueError(
+                "kernel='rbf' with gamma='scale': the variance of the samples is beyond the range of double precision; "
+                "rescale them, or give a number for gamma"
+            )
         return _Exponentials(atoms, self.gamma)
 
     def squares(self, rows: Array) -> Array:
@@ -123,14 +128,17 @@ class _Exponentials:
         self._centre = xp.astype(xp.mean(in_double(atoms), axis=0), atoms.dtype)
         about, squares = self._about_centre(atoms)
         self._farthest = float(xp.max(squares))
-        self._atoms = xp.concat([about, -xp.astype(squares, about.dtype), xp.ones_like(about[:, :1])], axis=1)
+        with np.errstate(over="ignore"):  # the distances are then computed from differences
+            self._atoms = xp.concat([about, -xp.astype(squares, about.dtype), xp.ones_like(about[:, :1])], axis=1)
 
     def __call__(self, rows: Array) -> Array:
         xp = namespace(rows)
         about, squares = self._about_centre(rows)
         rounding = max(self._farthest, float(xp.max(squares))) * float(xp.finfo(rows.dtype).eps)
         if not rounding <= _CANCELLED[is_single(rows.dtype)]:
-            return xp.astype(xp.exp(-self._gamma * squared_distances(rows, self._given)), rows.dtype, copy=False)
+            with np.errstate(over="ignore"):
+                exponents = -self._gamma * squared_distances(rows, self._given)
+            return xp.astype(xp.exp(exponents), rows.dtype, copy=False)
         about *= 2.0 * self._gamma
         left = xp.concat([about, xp.ones_like(about[:, :1]), -xp.astype(squares, about.dtype)], axis=1)
         return _exponentials_of(left @ self._atoms.T)
@@ -138,7 +146,8 @@ class _Exponentials:
     def _about_centre(self, rows: Array) -> tuple[Array, Array]:
         """x about the centre, and γ‖x‖² as a column."""
         about = rows - self._centre
-        return about, self._gamma * squares_in_double(about)[:, None]
+        with np.errstate(over="ignore"):
+            return about, self._gamma * squares_in_double(about)[:, None]
 
 
 def _exponentials_of(values: Array) -> Array:
@@ -246,6 +255,7 @@ class Function(Kernel):
 
     def prepare(self, atoms: Array, order: np.ndarray) -> _Called:
         """The atoms as they are."""
+        check_takes(self.function, "kernel", "samples", "others")
         return _Called(self.function, atoms)
 
     def squares(self, rows: Array) -> Array:

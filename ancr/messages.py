@@ -1,5 +1,6 @@
 """Texts of error messages."""
 
+import re
 from contextlib import contextmanager
 
 
@@ -30,4 +31,4 @@ def naming(argument):
         yield
     except (TypeError, ValueError) as error:
         text, kind = one_line(error), TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(text if argument in text else f"{argument}: {text}") from error
+        raise kind(text if re.search(rf"\b{argument}\b", text) else f"{argument}: {text}") from error

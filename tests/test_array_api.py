@@ -532,3 +532,14 @@ def test_projection_ends_where_an_entry_is_the_threshold(arrays, low):
     points = arrays(np.array([[-low, -1.5 * low], [1.5 * low, low]]))
     projected = to_numpy(project_simplex(points, 0.5 * low))
     np.testing.assert_allclose(projected, [[0.5 * low, 0.0]] * 2, atol=1e-15 * low)
+
+
+@pytest.mark.all
+def test_tensors_that_record_gradients_are_taken_without_their_record():
+    X, y = load_digits(return_X_y=True)
+    plain = converter("torch")(X[:60])
+    recorded = plain.clone().requires_grad_()
+    clf = ANCRClassifier().fit(plain[:40, :], y[:40])
+    np.testing.assert_array_equal(clf.predict(recorded), clf.predict(plain))
+    np.testing.assert_array_equal(next_to_label(clf, recorded, 5), next_to_label(clf, plain, 5))
+    assert not clf.decision_function(recorded).requires_grad

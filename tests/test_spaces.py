@@ -423,3 +423,11 @@ def test_every_problem_of_the_linear_space_can_be_solved_in_a_kernel():
         one, other = (Problem.of(each, quadratic, constraint, **settings) for each in (plain, kernel))
         for solver in ("exact", "closed_form", "admm"):
             assert accepts(solver, one) == accepts(solver, other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("error")
+def test_an_rbf_kernel_that_overflows_is_zero_without_a_warning(dtype):
+    far = np.array([[0.0, 1.0], [1.0, 0.0]], dtype) * dtype(1e37)
+    np.testing.assert_array_equal(RBF(1.0)(far, far), np.eye(2))
+    np.testing.assert_array_equal(RBF(1e308)(far, far), np.eye(2))

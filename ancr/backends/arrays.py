@@ -27,10 +27,12 @@ from joblib import cpu_count
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn import get_config
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from threadpoolctl import ThreadpoolController
 
 from ancr.backends import array_api
 from ancr.backends.memory import in_blocks_that_fit, working_bytes
+from ancr.messages import naming
 
 # An array of any library that follows the array API standard.
 Array = Any
@@ -91,7 +93,12 @@ def to_numpy(array):
     xp = namespace(array)
     # The library's name for host memory.
     host = xp.Device("CPU_DEVICE") if xp.__name__.endswith("array_api_strict") else "cpu"
-    return np.asarray(to_device(array, host))
+    return np.asarray(to_device(_without_gradient(array), host))
+
+
+def _without_gradient(array):
+    """A tensor that torch records operations on, without the record: torch gives no NumPy array of it otherwise."""
+    return array.detach() if getattr(array, "requires_grad", False) else array
 
 
 def like(values, array):
@@ -127,10 +134,36 @@ def check_rows(samples, name="X", dtype=None):
     if not xp.isdtype(samples.dtype, "numeric") or xp.isdtype(samples.dtype, "complex floating"):
         raise ValueError(f"{name} must hold real numbers, got dtype {samples.dtype}")
     dtype = dtype or (samples.dtype if is_single(samples.dtype) else xp.float64)
-    samples = xp.astype(samples, dtype, copy=False)
+    samples = xp.astype(_without_gradient(samples), dtype, copy=False)
     if not bool(xp.all(xp.isfinite(samples))):
         raise ValueError(f"Input {name} contains NaN, infinity or a value too large for {dtype}.")
     return samples
+
+
+def check_labels(labels, name="y"):
+    """Labels, or groups, as a NumPy array with one axis; raises if one is missing or if they cannot be sorted."""
+    with naming(name):
+        labels = np.asarray(to_numpy(labels))
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise ValueError(f"{name} must have one entry per sample, got shape {labels.shape}")
+    labels = labels.ravel()
+    missing = np.flatnonzero(_is_missing(labels))
+    if len(missing):
+        raise ValueError(f"{name}: the entry of sample {missing[0]} is missing; fill it in or leave the sample out")
+    try:
+        np.unique(labels)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise TypeError(f"{name} must hold entries of one kind, so that they can be sorted, got {kinds}") from None
+    return labels
+
+
+def _is_missing(labels):
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind != "O":
+        return np.zeros(len(labels), bool)
+    return np.array([label is None or is_scalar_nan(label) or is_pandas_na(label) for label in labels], bool)
 
 
 def check_same_kind(queries, atoms, what="queries", whose="atoms"):

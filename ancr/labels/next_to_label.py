@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
+from ancr.axis import check_takes
 from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, map_rows, take_rows, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary import check_samples
@@ -89,6 +90,8 @@ def next_to_label(
     samples = _checked_pool(estimator, pool)
     if not callable(strategy) and not (isinstance(strategy, str) and strategy in STRATEGIES):
         raise ValueError(f"strategy must be one of {sorted(STRATEGIES)} or a callable, got {strategy!r}")
+    if callable(strategy):
+        check_takes(strategy, "strategy", "estimator", "pool")
     known = _rows(labelled, samples.shape[0])
     open_rows = np.setdiff1d(np.arange(samples.shape[0]), known)
     mixed = _generator(random_state).permutation(open_rows)  # equal samples come in this order
@@ -225,7 +228,10 @@ def _at_random(estimator: Any, samples: Array, n: int, labelled: Array) -> np.nd
 def _numbers(returned: Any, n_pool: int) -> np.ndarray:
     """What a callable returned, as one number for each sample of the pool."""
     with naming("strategy"):
-        values = np.asarray(to_numpy(returned), float)
+        returned = to_numpy(returned)
+        if np.iscomplexobj(returned):
+            raise ValueError("strategy must return real numbers, got complex ones")
+        values = np.asarray(returned, float)
     if values.shape != (n_pool,):
         raise ValueError(f"strategy must return one number per sample, {n_pool}, got shape {values.shape}")
     if np.isnan(values).any():

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr import spaces
-from ancr.backends.arrays import concat, is_foreign, is_single, like, to_numpy
+from ancr.backends.arrays import check_labels, concat, is_foreign, is_single, like, to_numpy
 from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.columns import warn_of_dominant_column
 from ancr.messages import naming
@@ -280,7 +280,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             X, given = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             y = given
         check_classification_targets(y)
-        groups = None if groups is None else to_numpy(groups)
+        groups = None if groups is None else check_labels(groups, "groups")
         indexable(range(X.shape[0]), y, groups)
         weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
         used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
@@ -388,7 +388,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         chosen = used[rows] if self.cv is None else np.arange(len(y))
         # A splitter wants samples to count them; those on a device stay there.
         X = chosen[:, None] if is_foreign(X) else X[chosen]
-        y, groups = y[chosen], None if groups is None else np.asarray(groups)[chosen]
+        y, groups = y[chosen], None if groups is None else groups[chosen]
         splitter = self.cv
         if splitter is None:
             kind = StratifiedKFold if groups is None else StratifiedGroupKFold

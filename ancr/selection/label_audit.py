@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
-from ancr.backends.arrays import Array, to_numpy
+from ancr.backends.arrays import Array, check_labels
 from ancr.classifiers.base import BaseRepresentationClassifier, RepresentationClassifier
 from ancr.dictionary import check_samples
 from ancr.labels.audit import LabelAudit, audit_fitted, errors_of, make_audit
@@ -57,11 +57,11 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     estimator = ANCRClassifierCV() if estimator is None else estimator
     if not isinstance(estimator, BaseRepresentationClassifier):
         raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
-    X, y = check_samples(X), column_or_1d(to_numpy(y))
+    X, y = check_samples(X), check_labels(y)
     check_consistent_length(range(X.shape[0]), y)
     if groups is None:
         return audit_fitted(clone(estimator).fit(X, y), y)
-    return _audit_groups(estimator, X, y, column_or_1d(to_numpy(groups)))
+    return _audit_groups(estimator, X, y, check_labels(groups, "groups"))
 
 
 def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -> LabelAudit:

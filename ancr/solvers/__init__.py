@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from ancr import spaces
-from ancr.backends.arrays import check_rows, check_same_kind, is_foreign, to_numpy
+from ancr.backends.arrays import check_labels, check_rows, check_same_kind, is_foreign
 from ancr.dictionary import check_samples
 from ancr.messages import naming
 from ancr.problem import Problem
@@ -123,13 +123,13 @@ def solve(
         "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "power": power, "normalize": normalize,
         "n_landmarks": n_landmarks, "random_state": random_state,
     }  # fmt: skip
-    constraints = {**PARAMETER_CONSTRAINTS, **spaces.PARAMETER_CONSTRAINTS}
-    validate_parameter_constraints(constraints, {**given, **where}, caller_name="solve")
+    constraints = {**PARAMETER_CONSTRAINTS, **spaces.PARAMETER_CONSTRAINTS, "history": ["boolean"]}
+    validate_parameter_constraints(constraints, {**given, **where, "history": history}, caller_name="solve")
     with naming("atoms"):
         atoms = check_samples(atoms, "atoms")
     if labels is not None:
         with naming("labels"):
-            check_consistent_length(column_or_1d(to_numpy(labels)), atoms)
+            check_consistent_length(check_labels(labels, "labels"), atoms)
     space = spaces.Space(**where).prepare(atoms, "atoms")
     dictionary = space.dictionary(atoms, labels, name="atoms")
     problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)

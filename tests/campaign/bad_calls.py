@@ -27,6 +27,7 @@ from ancr.datasets import load_table, per_class_split
 
 ATOMS, QUERIES = np.random.default_rng(0).standard_normal((8, 3)), np.random.default_rng(1).standard_normal((2, 3))
 LABELS = np.arange(8) % 2
+MIXED = np.array([1, "a"] * 4, object)
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,10 @@ def _predict(name, queries, answer, classifier=None, method="predict", error=Val
     fitted = classifier or CRCClassifier()
     call = lambda: getattr(fitted.fit(ATOMS, LABELS), method)(queries)  # noqa: E731
     return BadCall(f"{method} {name}", call, answer, error, True)
+
+
+def _next(strategy):
+    return next_to_label(CRCClassifier().fit(ATOMS, LABELS), QUERIES, 1, strategy=strategy)
 
 
 SOLVE = [
@@ -105,6 +110,12 @@ SOLVE = [
     _solve("class terms without labels", "labels must give the class of each atom", quadratic="subspace"),
     _solve("too few labels", "labels", quadratic="subspace", labels=LABELS[:3]),
     _solve("labels in columns", "labels", quadratic="subspace", labels=np.ones((8, 2))),
+    _solve("missing labels", "labels: the entry of sample 0 is missing", labels=[None] * 8),
+    _solve("nan labels", "labels: the entry of sample 0 is missing", labels=[np.nan] * 8),
+    _solve("labels of two kinds", "labels must hold entries of one kind", labels=MIXED, error=TypeError),
+    _solve("history of text", "history", history="a"),
+    _solve("kernel of one argument", "kernel must be callable as kernel(", kernel=lambda rows: rows, error=TypeError),
+    _solve("rbf beyond the range", "rescale them, or give a number for gamma", 1e300 * ATOMS, kernel="rbf"),
 ]  # fmt: skip
 
 FIT = [
@@ -132,6 +143,11 @@ FIT = [
     _fit("class weights of zero", CRCClassifier(class_weight={0: 0, 1: 0}), "class_weight must be above 0"),
     BadCall("fit extreme weights", lambda: CRCClassifier().fit(ATOMS, LABELS, np.logspace(-150, 150, 8)),
             "sample_weight: weights must be 0 or between"),
+    BadCall("fit complex weights", lambda: CRCClassifier().fit(ATOMS, LABELS, np.ones(8) * 1j), "sample_weight"),
+    BadCall("fit a list of complex weights", lambda: CRCClassifier().fit(ATOMS, LABELS, [1j] * 8), "sample_weight",
+            TypeError),
+    BadCall("fit missing groups", lambda: ANCRClassifierCV().fit(ATOMS, LABELS, groups=[None] * 8),
+            "groups: the entry of sample 0 is missing"),
     BadCall("fit weights of text", lambda: CRCClassifier().fit(ATOMS, LABELS, ["a"] * 8), "sample_weight: could not"),
     _fit("one fold", ANCRClassifierCV(cv=1), "cv"),
     _fit("no folds", ANCRClassifierCV(cv=[]), "cv gives no folds"),
@@ -163,6 +179,17 @@ OTHERS = [
             "pool: X has 2 features, but CRCClassifier is expecting 3"),
     BadCall("next with a negative seed",
             lambda: next_to_label(CRCClassifier().fit(ATOMS, LABELS), QUERIES, 1, random_state=-1), "random_state"),
+    BadCall("next by a strategy of one argument", lambda: _next(lambda pool: pool[:, 0]),
+            "strategy must be callable as strategy(estimator, pool)", TypeError),
+    BadCall("next by complex numbers", lambda: _next(lambda estimator, pool: pool[:, 0] * 1j), "strategy must return"),
+    BadCall("next by text", lambda: _next(lambda estimator, pool: ["a"] * len(pool)), "strategy: could not convert"),
+    BadCall("audit missing labels", lambda: audit_labels(ATOMS, [None] * 8), "y: the entry of sample 0 is missing"),
+    BadCall("audit labels of two kinds", lambda: audit_labels(ATOMS, MIXED), "y must hold entries of one", TypeError),
+    BadCall("audit in missing groups", lambda: audit_labels(ATOMS, LABELS, groups=[None] * 8), "groups: the entry of"),
+    BadCall("audit in groups of two kinds", lambda: audit_labels(ATOMS, LABELS, groups=MIXED), "groups must hold",
+            TypeError),
+    BadCall("audit in groups in columns", lambda: audit_labels(ATOMS, LABELS, groups=np.ones((8, 2))),
+            "groups must have one entry per sample, got shape (8, 2)"),
     BadCall("audit in one group", lambda: audit_labels(ATOMS, LABELS, groups=np.zeros(8)), "groups must hold"),
     BadCall("audit in groups of classes", lambda: audit_labels(ATOMS, LABELS, groups=LABELS), "groups: every class"),
     BadCall("compare a missing label", lambda: compare(ATOMS, [None, *LABELS[1:]]), "y: label of row 0 is missing"),
