@@ -37,6 +37,7 @@ from ancr.backends.arrays import to_numpy
 from ancr.problem import Problem
 from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.spaces import Space
+from tests.array_libraries import converter
 
 CLASSIFIERS = [
     CRCClassifier(rule="reg"),
