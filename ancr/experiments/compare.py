@@ -4,7 +4,7 @@ import re
 import time
 import warnings
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
+from ancr.atomic import check_folder
 from ancr.experiments.answers import AnswerFolder
 from ancr.experiments.cells import CellFile
 from ancr.experiments.comparison import Comparison
@@ -23,6 +24,7 @@ from ancr.experiments.own_methods import is_import_path, load_method, method_nam
 from ancr.experiments.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
 from ancr.experiments.sources import UserSource, learning_setting
 from ancr.features.user_data import UserData
+from ancr.messages import naming
 from ancr.warmup import warm_up
 
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
@@ -100,6 +102,12 @@ def compare(
     >>> [result.name for result in comparison.results]
     ['CRC', 'GaussianNB']
     """
+    _check_count("folds", folds, 2)
+    _check_count("repeats", repeats, 1)
+    if jobs is not None:
+        _check_count("jobs", jobs, 1)
+    if output is not None:
+        _check_output(output)
     user_data = _user_data(X, y, name, image_shape)
     if standardize is None and not hasattr(X, "columns") and user_data.bunch.data.shape[1] > _FEW_COLUMNS:
         standardize = False
@@ -109,10 +117,30 @@ def compare(
     with TemporaryDirectory() as scratch:
         folder = Path(scratch if output is None else output)
         plans = plan_comparison(source, methods, protocols, folder)
+        _make_folder(folder)
         result = run_comparison(source, plans, folder, jobs, time_limit, learning_curve, command="ancr.compare(…)")
     if output is not None:
         result.save(folder / "report.html")
     return result
+
+
+def _check_count(name, value, least):
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def _check_output(output):
+    """Raise before the work if nothing can be written to the folder."""
+    with naming("output"):
+        folder = Path(output)
+    check_folder(folder / "report.html", create=True)
+
+
+def _make_folder(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"output={str(folder)!r} cannot be made: {error.strerror}; choose another folder") from error
 
 
 def plan_comparison(source, methods, protocols, folder):
