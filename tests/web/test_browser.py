@@ -278,6 +278,25 @@ def test_every_width_and_theme(home, visit, width, height, scheme):
             check_accessible(page, (view, width, scheme))
 
 
+def test_names_keep_together_and_the_header_does_not_jump(tmp_path, visit):
+    rows = "".join(f"{i % 3},{i % 5},{('seven', 'eleven', 'nineteen')[i % 3]}\n" for i in range(30))
+    (tmp_path / "words.csv").write_text(f"a,b,label\n{rows}")
+    with Process(tmp_path, tmp_path / "words.csv") as process:
+        page = visit(process, 390, 844)
+        page.get_by_role("button", name="Labelled").click()
+        page.wait_for_selector(".bars")
+        heights = page.locator(".bars th[scope=row]").evaluate_all("cells => cells.map(cell => cell.clientHeight)")
+        assert max(heights) < 40  # one line each
+        page.set_viewport_size({"width": 1280, "height": 800})
+        height = "document.querySelector('header').clientHeight"
+        page.wait_for_function("() => document.querySelector('#accuracy').textContent.startsWith('Accuracy')")
+        before = page.evaluate(height)
+        page.evaluate("document.querySelector('#accuracy span').classList.toggle('unseen')")
+        assert page.evaluate(height) == before < 90
+        page.click("#tab-label")
+        page.wait_for_selector("text=No sample is waiting for a label.")
+
+
 def test_everything_by_keyboard(digits, visit):
     page = visit(digits)
     page.focus("#tab-try")

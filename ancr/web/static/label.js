@@ -149,9 +149,15 @@ async function guesses() {
   redraw(guessBox, el("h3", { text: "Guesses for the rest, the surest first" }),
     el("div", { class: "row" }, el("label", { for: "filter", text: "Show" }), select, button,
       el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const index of known.keys()) ticks.set(index, false); guesses(); } })),
-    el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Those that are at least 95 % sure are ticked. Untick what is wrong, then accept the others at once.` : "Guesses appear when samples of two classes have a label." }),
+    el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Those that are at least 95 % sure are ticked. Untick what is wrong, then accept the others at once.` : withoutGuesses() }),
     el("ul", { class: "tiles", id: "guesses" }, ...tiles));
   count(button);
+}
+
+function withoutGuesses() {
+  if (!studio.state.waiting) return "No sample is waiting for a label.";
+  if (filter !== null) return "No guess is of this class.";
+  return studio.state.classes.filter((one) => one.count).length < 2 ? "Guesses appear when samples of two classes have a label." : "Guesses are being worked out.";
 }
 
 // What a person did not touch is ticked if it is sure.

@@ -33,11 +33,12 @@ function drawFrame() {
   document.getElementById("name").textContent = state.name;
   document.getElementById("undo").disabled = !state.can_undo;
   const accuracy = state.estimate
-    ? `Accuracy ${percent(state.estimate.accuracy)} by leave-one-out on ${state.estimate.n}${state.estimate.current ? "" : " (being brought up to date)"}`
+    ? `Accuracy ${percent(state.estimate.accuracy)} by leave-one-out on ${state.estimate.n}`
     : "No accuracy yet";
   redraw(document.getElementById("facts"),
     el("div", { text: `${state.labelled} labelled, ${state.waiting} waiting${state.held_out ? `, ${state.held_out} held out` : ""}` }),
-    el("div", { id: "accuracy", text: accuracy }));
+    el("div", { id: "accuracy" }, accuracy,
+      el("span", { class: state.estimate && !state.estimate.current ? "" : "unseen", text: " (updating)" })));
   redraw(document.getElementById("foot"),
     ...state.notes.map((note) => el("p", { text: note })),
     el("p", { text: `What you do is kept in ${state.journal}` }),
