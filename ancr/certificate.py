@@ -20,6 +20,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ancr.backends.arrays import Array, dense, in_double, row_dots, row_squares, to_numpy
 from ancr.backends.psd import psd_solver
 from ancr.dictionary import BaseDictionary, about_mean
+from ancr.kernel_dictionary import eigenvalues_of
 from ancr.problem import Problem
 from ancr.quadratics import Quadratic
 
@@ -36,7 +37,11 @@ class Certificate:
     """The relative gap of a problem as a function of (queries, codes), in double precision."""
 
     def __init__(self, problem: Problem) -> None:
-        self._given = replace(problem, dictionary=problem.dictionary.in_double)
+        quadratic = problem.quadratic
+        weight = quadratic.gram + quadratic.blocks
+        dictionary, taken = problem.dictionary.in_double.checked(quadratic.ridge / weight)
+        quadratic = replace(quadratic, ridge=quadratic.ridge - weight * taken)
+        self._given = replace(problem, dictionary=dictionary, quadratic=quadratic)
 
     @property
     def problem(self) -> Problem:
@@ -52,24 +57,27 @@ class Certificate:
         if self.problem.relaxation is None:  # codes in single precision sum to one up to their last digit
             codes = self.problem.constraint.mended(codes)
         look = Look(self, *self._at_length_one(form.queries(queries), codes))
-        codes = look.codes
-        # The objective is a sum of squares and bounds the gap itself.
-        value = look.value
         if self.problem.relaxation is not None:
             bound = self.problem.constraint.relaxed_bound(look)
         elif self.problem.has_l1_term:
             bound = _l1_bound(look)
         else:
             bound = self.problem.constraint.bound(look)
-        if not self.problem.dictionary.knows_lengths:  # the objective is known up to a constant only
-            scale = self.problem.dictionary.least_squared_norms(look.queries)
-            return xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
-        scale = xp.maximum(form.size(look.queries), value)
-        most = look.at_most(value)
-        bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
+        bound = xp.where(self._has_no_floor(look), float("inf"), bound)
+        scale = form.size(look.queries)
+        if self.problem.dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
+            scale, most = xp.maximum(scale, look.value), look.at_most(look.value)
+            bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
         # A zero query over zero atoms has scale zero; its gap is zero.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
         return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
+
+    def _has_no_floor(self, look: Look) -> Array:
+        """Whether the objective falls for ever along an atom without length, at which nothing may pull."""
+        xp, quadratic, constraint = look.dictionary.xp, look.quadratic, self.problem.constraint
+        free = (self.atom_lengths == 0.0) & (quadratic.prices_like(self.atom_lengths) == 0.0)
+        free = free & (quadratic.absolute == 0.0) & (not constraint.sums_to_one)
+        return xp.any(free & ((look.pull if constraint.nonnegative else xp.abs(look.pull)) > 0.0), axis=1)
 
     def _at_length_one(self, queries: Array, codes: Any) -> tuple[Array, Any]:
         """Queries and codes divided by a power of two, where squares of a query would overflow or vanish.
@@ -116,12 +124,9 @@ class Certificate:
             # There is no centre here, so differences are as accurate as the atoms, not as themselves.
             return values, 64.0 * _EPS**2 * float(np.sum(stacked**2))
         if quadratic.blocks:
-            matrix = to_numpy(quadratic.matrix(dictionary, prices=False))
-            values, rounding = eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), _EPS
-        else:
-            values, rounding = dictionary.eigenvalues(on_plane)
-            values = quadratic.gram * values
-        return values, len(values) * rounding * max(float(values.max()), 0.0)
+            return eigenvalues_of(to_numpy(quadratic.matrix(dictionary, prices=False)), on_plane)
+        values, rounding = dictionary.eigenvalues(on_plane)
+        return quadratic.gram * values, quadratic.gram * rounding
 
     @cached_property
     def lost_share(self) -> float:
@@ -139,8 +144,10 @@ class Certificate:
         rank, ridge = int((values > rounding).sum()), self.problem.quadratic.ridge
         if ridge:
             return min(1.0, float(2.0 * rounding / ridge)) if rank < self._most_directions else 0.0
-        # With class terms atoms have a rank in each class as well, and rounding may change any of these.
-        most = self._most_directions if self.problem.quadratic.blocks else self._rank_of_units
+        # With class terms atoms have a rank in each class as well, and rounding may change any of these. Inner products
+        # hold squares, in which a direction is lost long before it belongs to the rounding of the atoms.
+        lenient = self.problem.dictionary.has_coordinates and not self.problem.quadratic.blocks
+        most = self._rank_of_units if lenient else self._most_directions
         return 1.0 if rank < most else 0.0
 
     @cached_property
@@ -151,9 +158,6 @@ class Certificate:
         # About the mean, atoms that were equal differ by a rounding of what they were.
         least = 8.0 * _EPS * given.longest * dictionary.units if on_plane else 0.0
         lengths = np.where(lengths > least, lengths, np.inf)
-        if not dictionary.has_coordinates:
-            values = eigvalsh(self._times_h(np.diag(1.0 / lengths)) / lengths)
-            return int((values > len(values) * _EPS * max(values[-1], 0.0)).sum()) - on_plane
         # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
         rows = (about_mean(self._stacked) if on_plane else self._stacked) / lengths[:, None]
         values = svdvals(rows) ** 2
@@ -170,7 +174,8 @@ class Certificate:
         """The most directions that the atoms can have: atoms that are equal, or zero, add none."""
         dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
         if not dictionary.has_coordinates:
-            return min(dictionary.n_atoms - on_plane, dictionary.dimension)
+            with_zero = bool((to_numpy(dictionary.squares) == 0.0).any())
+            return dictionary.n_distinct + with_zero - 1 if on_plane else dictionary.n_distinct
         atoms = to_numpy(dictionary.coordinates)
         parts = [atoms[block] for block in dictionary.blocks] if self.problem.quadratic.blocks else [atoms]
         distinct = [np.unique(part[(part != 0.0).any(axis=1)], axis=0) for part in parts]
@@ -206,18 +211,20 @@ class Certificate:
 
     def _moved(self, look: Look, step: Array) -> tuple[Look, Array]:
         better = look.with_codes(dense(look.codes) + step)
-        fall = row_dots(step, look.pull + better.pull) + row_dots(abs(step), look.slack + better.slack)
-        return better, fall
+        return better, look.fall_to(better)
 
     @cached_property
     def ridge_is_lost(self) -> bool:
         """Whether the ridge is below the rounding of H, so that it cannot make H definite."""
-        return self.problem.quadratic.ridge <= _EPS * float(self.problem.dictionary.xp.max(self.problem.lengths)) ** 2
+        dictionary = self.problem.dictionary
+        # What was checked has eigenvalues above zero up to this rounding alone.
+        share = _EPS if dictionary.is_certain else 16.0 * dictionary.n_atoms * _EPS
+        return self.problem.quadratic.ridge <= share * float(dictionary.xp.max(self.problem.lengths)) ** 2
 
     def improved_on_support(self, look: Look) -> tuple[Look, Array] | None:
         """The same for one query of the orthant, over the atoms that its code uses; None if one would turn negative."""
         code = to_numpy(dense(look.codes))[0]
-        used = np.flatnonzero(code > 0.0)
+        used = np.flatnonzero((code > 0.0) & (to_numpy(self.atom_lengths) > 0.0))
         if not 0 < len(used) <= _MOST_USED:
             return None
         unit, lengths = np.zeros((len(used), len(code))), to_numpy(self.atom_lengths)[used]
@@ -262,7 +269,7 @@ class Certificate:
         least = float(image[present].min())
         if not least > 1e-12 * np.abs(image).max():
             return None, 0.0
-        return dictionary.like(lengths * (image / least)), float((weights / least) @ (image / least))
+        return dictionary.like(lengths * (image / least)), max(float((weights / least) @ (image / least)), 0.0)
 
     def own_direction(self, tight: np.ndarray) -> tuple[np.ndarray, float]:
         """He and eᵀHe for an e over some atoms only, with (He)_j = ‖x_j‖ on them as nearly as can be."""
@@ -271,7 +278,7 @@ class Certificate:
         rows = self._times_h(unit)
         correlations = rows[:, tight] / to_numpy(self.atom_lengths)[tight]
         weights = np.linalg.lstsq(correlations, np.ones(len(tight)), rcond=1e-13)[0]
-        return weights @ rows, float(weights @ correlations @ weights)
+        return weights @ rows, max(float(weights @ correlations @ weights), 0.0)
 
     def face_bound(self, look: Look, tight: np.ndarray) -> float:
         """Bound on the gap of one query of the orthant whose code uses tight atoms only; infinite if it proves nothing.
@@ -283,14 +290,17 @@ class Certificate:
         lengths, rounding = to_numpy(self.atom_lengths), float(look.rounding[0])
         others = np.setdiff1d(np.arange(len(code)), tight)
         pull = (to_numpy(look.pull)[0] + prices * code)[tight] / lengths[tight]  # without the ridge
-        projected = (np.linalg.norm(pull) + np.sqrt(len(tight)) * rounding) / np.sqrt(self._least_of_units(tight))
+        least = self._least_of_units(tight)
+        if not least:
+            return np.inf
+        projected = (np.linalg.norm(pull) + np.sqrt(len(tight)) * rounding) / np.sqrt(least)
         pulled = (to_numpy(look.raised_pull)[0] + prices * code)[others]
         if (np.abs(code[others]) > 0.0).any() or (pulled + lengths[others] * projected > 0.0).any():
             return np.inf
         return float(projected**2 + np.sum(prices * code**2))
 
     def _least_of_units(self, atoms: np.ndarray) -> float:
-        """The smallest positive eigenvalue of H over some atoms, each at unit length."""
+        """The smallest positive eigenvalue of H over some atoms, each at unit length; 0 if rounding may hide one."""
         lengths = to_numpy(self.atom_lengths)[atoms]
         if self.problem.dictionary.has_coordinates:
             rows = self._stacked[atoms] / lengths[:, None]
@@ -299,6 +309,8 @@ class Certificate:
             unit = np.zeros((len(atoms), self.problem.dictionary.n_atoms))
             unit[np.arange(len(atoms)), atoms] = 1.0 / lengths
             values, rounding = eigvalsh(self._times_h(unit)[:, atoms] / lengths), _EPS
+            if not values[0] > len(values) * rounding * values[-1]:
+                return 0.0
         return float(values[values > len(values) * rounding * values.max()].min())
 
     def newton_code(self, look: Look) -> np.ndarray:
@@ -397,12 +409,6 @@ class Look:
             return (self.dictionary.xp.sqrt(value) + self.rounding) ** 2
         return value + 2.0 * self.rounding * self._terms
 
-    def at_least(self, value: Array) -> Array:
-        """The smallest that it can be."""
-        if self.dictionary.has_coordinates:
-            return self.dictionary.xp.clip(self.dictionary.xp.sqrt(value) - self.rounding, 0.0, None) ** 2
-        return value - 2.0 * self.rounding * self._terms
-
     @cached_property
     def slack(self) -> Array:
         """What rounding can do to each pull."""
@@ -427,7 +433,27 @@ class Look:
             return 0.0
         share = self.certificate.lost_share
         price = 2.0 * self.quadratic.ridge * row_squares(self.codes) if self.quadratic.ridge else 0.0
-        return price + share * self.at_most(self.value) if share else price
+        if not share:
+            return price
+        return price + (share * self.at_most(self.value) if self.dictionary.knows_lengths else float("inf"))
+
+    def fall_to(self, better: Look) -> Array:
+        """By how much at most f falls to other codes: tᵀ(p + p′) for the step t, and what the relaxation costs less.
+
+        A difference of two objectives would be one of large numbers, which contain the square of the query.
+        """
+        step = dense(better.codes) - dense(self.codes)
+        fall = row_dots(step, self.pull + better.pull) + row_dots(abs(step), self.slack + better.slack)
+        if self.problem.relaxation is None:
+            return fall
+        price = self.problem.relaxation / 2.0
+        before, after = dense(self.codes - self.members), dense(better.codes - better.members)
+        rounding = 4.0 * _EPS * (_lengths(dense(self.codes)) + _lengths(dense(better.codes)))
+        return (
+            fall
+            + price * row_dots(before - after, before + after)
+            + price * rounding * (_lengths(before) + _lengths(after) + rounding)
+        )
 
     def with_codes(self, codes: Array) -> Look:
         """The same queries with other codes."""
@@ -437,6 +463,10 @@ class Look:
         """The same for one query."""
         one = slice(row, row + 1)
         return Look(self.certificate, self.queries[one, :], self.codes[one, :])
+
+
+def _lengths(rows: Array) -> Array:
+    return row_squares(rows) ** 0.5
 
 
 def _stacked(atoms: np.ndarray, blocks: list[slice], quadratic: Quadratic) -> np.ndarray:
@@ -466,7 +496,11 @@ def _l1_bound(look: Look) -> Array:
     pulls = (xp.abs(look.pull) if signed else look.pull) + look.slack
     hardest = xp.max(pulls / quadratic.multiples_like(pulls), axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
-    squares = quadratic.squares(look.dictionary, look.queries, look.codes)
+    if look.dictionary.knows_lengths:
+        squares = quadratic.squares(look.dictionary, look.queries, look.codes)
+    else:  # ‖r‖² of a residual in the span of the atoms
+        length = _lengths(look.pull) + _lengths(look.slack)
+        squares = length**2 / look.certificate.curvature if not look.certificate.lost_share else float("inf")
     price = quadratic.absolute_price(look.codes)
     inner = row_dots(look.codes, look.pull) - look.code_slack
     return (1.0 - shrink) ** 2 * squares + price - 2.0 * shrink * inner

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import frexp
 
 import numpy as np
 from scipy import sparse
@@ -91,7 +92,7 @@ class BaseDictionary(ABC):
 
     @abstractmethod
     def eigenvalues(self, on_plane):
-        """Eigenvalues of XᵀX, restricted to Σc = 0 if ``on_plane``, and their rounding relative to the largest."""
+        """Eigenvalues of XᵀX, restricted to Σc = 0 if ``on_plane``, and what rounding can do to them."""
 
     @property
     @abstractmethod
@@ -120,6 +121,25 @@ class BaseDictionary(ABC):
     def least_squared_norms(self, queries):
         """What ‖y‖² of each query cannot be below: itself, where it is known."""
         return self.squared_norms(queries)
+
+    @property
+    def is_certain(self):
+        """Whether atoms and queries surely live in one space; inner products that a user gives may not."""
+        return True
+
+    @property
+    def n_distinct(self):
+        """At most so many atoms are neither zero nor equal to another one."""
+        return self.n_atoms
+
+    @property
+    def in_safe_units(self):
+        """Itself, where there are no coordinates to rescale."""
+        return self
+
+    def checked(self, ridge):
+        """The dictionary for proofs, and what it takes from the ridge: itself and nothing, where it is certain."""
+        return self, 0.0
 
     @property
     def is_convex(self):
@@ -575,6 +595,13 @@ class Dictionary(BaseDictionary):
         """The largest squared norm that an atom can have, from its largest entry; zero where it is lost."""
         return self.largest_entry * self.largest_entry * self.n_features
 
+    @cached_property
+    def in_safe_units(self):
+        """The same dictionary in units in which squares of the atoms neither overflow nor vanish."""
+        exponent = frexp(self.largest_entry)[1]
+        is_safe = abs(exponent) <= (50 if self.is_single else 400)
+        return self if is_safe or not self.largest_entry else self.scaled(2.0 ** -max(exponent, -1000))
+
     def scaled(self, factor):
         """The same dictionary in other units."""
         return replace(self, atoms=self.atoms * factor, units=factor)
@@ -605,7 +632,8 @@ class Dictionary(BaseDictionary):
         """Squares of the singular values of X, which are as accurate as the atoms are."""
         # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
         atoms = in_double((self.centred if on_plane else self).atoms)
-        return to_numpy(self.xp.linalg.svdvals(atoms)) ** 2, 16.0 * np.finfo(float).eps ** 2 * self.n_features
+        values = to_numpy(self.xp.linalg.svdvals(atoms)) ** 2
+        return values, 16.0 * np.finfo(float).eps ** 2 * self.n_features * len(values) * float(values.max())
 
     @cached_property
     def gram(self):

@@ -93,6 +93,10 @@ class GramDictionary(BaseDictionary):
         with double.keeping(rows):
             return self.xp.concat([double.cross(rows), double.squared_norms(rows)[:, None]], axis=1)
 
+    def checked(self, ridge: float) -> tuple[GramDictionary, float]:
+        """The dictionary for proofs, and what it takes from the ridge: see `CheckedDictionary`."""
+        return (self, 0.0) if self.is_certain else CheckedDictionary.check(self, ridge)
+
     def rescaled(self, factors: np.ndarray) -> RescaledDictionary:
         """The same classes with each atom multiplied by a factor of its own."""
         return RescaledDictionary.of(self, factors)
@@ -103,9 +107,8 @@ class GramDictionary(BaseDictionary):
         return self.n_atoms
 
     def eigenvalues(self, on_plane: bool) -> tuple[np.ndarray, float]:
-        """Those of the Gram matrix, with its rounding."""
-        gram = to_numpy(in_double(self.gram))
-        return eigvalsh(about_mean(about_mean(gram).T) if on_plane else gram), float(np.finfo(float).eps)
+        """Those of the Gram matrix, with its rounding: also on the plane, where they may be far smaller than it."""
+        return eigenvalues_of(to_numpy(in_double(self.gram)), on_plane)
 
     @abstractmethod
     def _values(self, queries: Array) -> Array:
@@ -324,6 +327,17 @@ class KernelDictionary(GramDictionary):
         """Whether k(y, y) of a query is known."""
         return self.kernel.knows_squares
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the kernel's formula says that there is a space with these inner products."""
+        return self.kernel.is_certain
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Atoms of some length that are not equal to another one; inner products that were given may differ even so."""
+        long = to_numpy(self.squares) > 0.0
+        return len(np.unique(to_numpy(self.atoms)[long], axis=0)) if self.knows_lengths else int(long.sum())
+
     @cached_property
     def is_convex(self) -> bool:
         """Whether K is positive semi-definite, so that every quadratic of the family is convex."""
@@ -381,6 +395,16 @@ class DerivedDictionary(GramDictionary):
     def is_convex(self) -> bool:
         """As the given dictionary."""
         return self.given.is_convex
+
+    @property
+    def is_certain(self) -> bool:
+        """As the given dictionary."""
+        return self.given.is_certain
+
+    @property
+    def n_distinct(self) -> int:
+        """As the given dictionary."""
+        return self.given.n_distinct
 
     @property
     def knows_lengths(self) -> bool:
@@ -459,6 +483,65 @@ class WhitenedDictionary(DerivedDictionary):
 
 
 @dataclass(frozen=True)
+class CheckedDictionary(DerivedDictionary):
+    """Inner products that nobody vouches for, as a proof may use them.
+
+    That K has no negative eigenvalue is checked; if it has, but none below −λ/2, then K + λ/2·I is an inner product and
+    λ/2 is left of the ridge. That K and the query's k and k(y, y) belong to one space is not known, so that lengths of
+    queries prove nothing: they only say how large numbers are, of which rounding is a share.
+
+    Attributes
+    ----------
+    given : GramDictionary
+        The atoms.
+    shift : float
+        What is added to the diagonal of K.
+    is_sound : bool
+        Whether K has no negative eigenvalue then, up to rounding in double precision.
+    """
+
+    shift: float
+    is_sound: bool
+
+    @classmethod
+    def check(cls, given: GramDictionary, ridge: float) -> tuple[CheckedDictionary, float]:
+        """The dictionary, and what it takes from the ridge."""
+        shifts = (0.0, ridge / 2.0) if ridge else (0.0,)
+        for shift in shifts:
+            if _is_semidefinite(to_numpy(in_double(given.gram)), shift):
+                return cls.of(given, shift, True), shift
+        return cls.of(given, 0.0, False), 0.0
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether K was found to be positive semi-definite."""
+        return self.is_sound
+
+    @property
+    def knows_lengths(self) -> bool:
+        """False: k(y, y) may not belong to the space of K."""
+        return False
+
+    @cached_property
+    def gram(self) -> Array:
+        """K, with the shift."""
+        return add_to_diagonal(self.xp.asarray(self.given.gram, copy=True), self.shift)
+
+    def _values(self, queries: Array) -> Array:
+        return self.given.cross(queries)
+
+    def _squared_norms(self, queries: Array) -> Array:
+        least = self.least_squared_norms(queries)
+        return self.xp.maximum(self.given.squared_norms(queries), least) if self.given.knows_lengths else least
+
+    def squared_distances_to_mean(self, queries: Array) -> Array:
+        """As the given dictionary where that knows lengths; otherwise the least that a squared length can be."""
+        if self.given.knows_lengths:
+            return self.given.squared_distances_to_mean(queries)
+        return self.squared_norms(queries)
+
+
+@dataclass(frozen=True)
 class RescaledDictionary(DerivedDictionary):
     """The atoms of another dictionary, each multiplied by a factor of its own; queries stay what they are.
 
@@ -494,6 +577,11 @@ class MirroredDictionary(DerivedDictionary):
 
     def _from(self, given: GramDictionary) -> Self:
         return replace(self, atoms=concat([given.atoms, given.atoms]), given=given)
+
+    @property
+    def n_distinct(self) -> int:
+        """Mirror images count."""
+        return 2 * self.given.n_distinct
 
     @cached_property
     def gram(self) -> Array:
@@ -554,6 +642,21 @@ def row_means(rows: Array) -> Array:
     if is_foreign(rows):
         return namespace(rows).mean(in_double(rows), axis=1)
     return rows.mean(axis=1, dtype=float)
+
+
+def eigenvalues_of(matrix: np.ndarray, on_plane: bool) -> tuple[np.ndarray, float]:
+    """Eigenvalues of a symmetric matrix, restricted to Σc = 0 if ``on_plane``, and what its rounding does to them."""
+    rounding = (len(matrix) + 16.0) * float(np.finfo(float).eps) * float(np.abs(matrix).sum(axis=1).max())
+    return eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), rounding
+
+
+def _is_semidefinite(gram: np.ndarray, shift: float) -> bool:
+    """Whether a matrix plus a shift has no negative eigenvalue, up to rounding in double precision."""
+    matrix = gram + 0.0
+    largest = max(float(np.diagonal(gram).max(initial=0.0)), 0.0)
+    matrix[np.diag_indices_from(matrix)] += shift + 8.0 * len(gram) * float(np.finfo(float).eps) * largest
+    (potrf,) = lapack.get_lapack_funcs(("potrf",), (matrix,))
+    return not matrix.any() or not potrf(matrix, overwrite_a=True)[1]
 
 
 def _semidefinite(gram: Array) -> bool:

@@ -156,10 +156,11 @@ class Space(AxisObject):
         """The dictionary whose atoms rules compare with queries.
 
         Where nothing fixes an origin, neither samples of unit norm nor the problem, decisions must not depend on it
-        either: then it is the one about the mean atom.
+        either: then it is the one about the mean atom. In units in which squares do not overflow.
         """
-        free = not (self.normalize or problem.has_origin)
-        return problem.standard_form.problem.dictionary if free else problem.dictionary
+        if self.normalize or problem.has_origin:
+            return problem.dictionary.in_safe_units
+        return problem.standard_form.problem.dictionary
 
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""

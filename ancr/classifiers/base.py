@@ -22,8 +22,10 @@ from ancr.backends.arrays import (
     check_same_kind,
     concat,
     is_foreign,
+    is_single,
     like,
     log_softmax,
+    namespace,
     softmax,
     to_numpy,
 )
@@ -104,6 +106,15 @@ def _can_grow(classifier):
     if not classifier._make_space().is_pairwise:
         return True
     raise AttributeError("partial_fit: kernel='precomputed' has no inner products of new samples with those before")
+
+
+def _check_squares(queries):
+    """Raise if squares of queries exceed their precision: every class would be infinitely far away."""
+    xp = namespace(queries)
+    largest = float(xp.max(xp.abs(queries)))
+    if not largest < (1e15 if is_single(queries.dtype) else 1e150):
+        kind = str(queries.dtype).rpartition(".")[2]
+        raise ValueError(f"X: squares of the queries exceed {kind}; rescale them as the samples, or use normalize=True")
 
 
 class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
@@ -327,9 +338,10 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
 
         ``knowing`` is a dictionary that knows the inner products with these queries already, or None.
         """
-        if knowing is not None and self._judged_by is self.dictionary_:
-            return knowing, queries
-        return self._judged_by, self._judged_by.moved(queries)
+        moved = self._judged_by.moved(queries)
+        if self._judged_by.has_coordinates and not self.normalize:
+            _check_squares(moved)
+        return (knowing if knowing is not None and self._judged_by is self.dictionary_ else self._judged_by), moved
 
     def _decide(self, queries, solution):
         return self._rule.scores_of_present(*self._seen_by_rule(queries, solution.knowing), solution.sorted_codes)

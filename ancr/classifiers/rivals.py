@@ -4,6 +4,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.problem import Problem
+from ancr.quadratics import times_square
 from ancr.rules import Rule, log_ratio
 from ancr.solvers import Solver, SparseAugmented, make_solver
 
@@ -418,7 +419,8 @@ class Mixed(Rule):
 
     def set_up(self, dictionary):
         """Prepare to code queries over each class alone."""
-        problem = Problem.of(dictionary, "subspace", "free", alpha=self.subspace_alpha)
+        alpha = float(times_square(self.subspace_alpha, dictionary.units))
+        problem = Problem.of(dictionary, "subspace", "free", alpha=alpha)
         self._alone = make_solver("closed_form", problem)
 
     def scores(self, dictionary, queries, codes):

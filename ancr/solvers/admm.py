@@ -31,6 +31,7 @@ from ancr.backends.arrays import (
     device,
     is_foreign,
     like,
+    namespace,
     product_with_atoms,
     row_squares,
     to_numpy,
@@ -143,6 +144,11 @@ class ADMM(Solver):
     def _solution(self, queries: Array, parts: list[_Part], history: np.ndarray | None) -> Solution:
         """The parts of the batch, in the order of the queries."""
         codes = concat([part.codes for part in parts])
+        if not bool(namespace(codes).all(namespace(codes).isfinite(codes))):
+            raise ValueError(
+                f"solver='admm': iterates have left the range of {codes.dtype}; rescale the samples and alpha, or use "
+                "solver='exact'"
+            )
         rows, converged = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "converged"))
         n_iter = np.repeat([part.n_iter for part in parts], [len(part.rows) for part in parts])
         if len(parts) > 1:

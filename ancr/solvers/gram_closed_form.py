@@ -75,7 +75,7 @@ class GramClosedForm(Solver):
         if self.problem.constraint.sums_to_one:  # rounding errors along 1 are divided by λ
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         once = xp.ones_like(codes[:, 0], dtype=xp.int64)
-        solution = Solution(codes, once, once > 0, self.problem, queries)
+        solution = Solution(codes, once, xp.isfinite(row_sums(codes)), self.problem, queries)
         return solution.with_history() if history else solution
 
 

@@ -38,6 +38,9 @@ from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run, refuses
 
+# Without coordinates, a relaxation above this many times the longest atom's square leaves nothing of K in I − μM.
+_HARD = 1e12
+
 
 class Relaxed(Solver):
     """Exact solver of the relaxed problem, for the non-negative and simplex sets.
@@ -74,6 +77,10 @@ class Relaxed(Solver):
         if problem.quadratic.largest_price > 1e15 * problem.relaxation or least < 1e-150:
             pays = f"λ / weight = {problem.quadratic.largest_price:g}"
             return f"relaxation={problem.relaxation:g} is so small beside {pays} that the set is lost: use the free set"
+        dictionary = problem.dictionary
+        if not dictionary.has_coordinates and problem.relaxation > _HARD * dictionary.longest**2 > 0.0:
+            text = f"relaxation={problem.relaxation:g} is so large beside inner products of {dictionary.longest**2:g}"
+            return f"{text} that they are lost in rounding: leave relaxation=None, which is the same constraint"
         return refuses(problem)
 
     def along_path(self, dictionary: BaseDictionary) -> Relaxed:

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.datasets import load_digits
 
+import ancr
 from ancr import ACRClassifier, ANCRClassifier, solve
 from ancr.kernels import RBF
 
@@ -249,3 +250,30 @@ def test_rbf_values_of_clusters_far_apart():
     values = RBF(1.0)(X, X)
     np.testing.assert_allclose(values[:10, :10], RBF(1.0)(near, near), rtol=1e-9)
     np.testing.assert_allclose(values[10:, 10:], RBF(1.0)(far - 1e7, far - 1e7), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "scales"), [(np.float64, (1e-300, 1e160, 1e300)), (np.float32, (1e-35, 1e35))])
+@pytest.mark.parametrize("name", ["ACR", "ANCR", "CCRC", "CRC", "CROC", "NCR", "NRC", "NSC", "ProCRC"])
+def test_labels_without_unit_norm_at_any_scale(name, dtype, scales):
+    X, y = load_digits(return_X_y=True)
+    clf = getattr(ancr, f"{name}Classifier")(normalize=False)
+    clf.set_params(**{"alpha": 0.0} if "alpha" in clf.get_params() else {})
+    labels = clf.fit(X[:200].astype(dtype), y[:200]).predict(X[200:240].astype(dtype))
+    for scale in scales:
+        clf.fit((scale * X[:200]).astype(dtype), y[:200])
+        queries = (scale * X[200:240]).astype(dtype)
+        assert (clf.predict(queries) != labels).sum() <= 1  # ties are decided by rounding
+        assert np.isfinite(clf.predict_proba(queries)).all()
+
+
+def test_decisions_about_queries_whose_squares_overflow_are_refused():
+    X, y = load_digits(return_X_y=True)
+    clf = ancr.CRCClassifier(normalize=False).fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match="squares of the queries exceed float64; rescale"):
+        clf.predict(1e300 * X[100:103])
+
+
+def test_iterates_that_leave_the_range_are_told():
+    atoms = np.array([[-0.6], [-1.3]]) * 1e105
+    with pytest.raises(ValueError, match="solver='admm': iterates have left the range"), np.errstate(all="ignore"):
+        ancr.solve(atoms, 0.7 * atoms, alpha=1e207, solver="admm", max_iter=5)
