@@ -139,8 +139,10 @@ class Model:
 
 
 def _read(path):
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
+    if not path.is_file():
+        raise ModelFileError(f"{path} is not an ancr model: it is no regular file")
     try:
         arrays = read_npz(path, ("header", *_ARRAYS))
         header = json.loads(str(arrays.pop("header")))

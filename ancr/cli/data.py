@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors
+from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors, say
 
 
 @click.command()
@@ -95,5 +95,5 @@ def extract(source: str, output: Path, data_home: Path | None, features: str | N
         else:
             report = extract_plain_to_file(bunch, output, features, strict=options["strict"])
     for name, reason in report.unreadable.items():
-        click.echo(f"unreadable: {name}: {reason}", err=True)
-    click.echo(report.summary)
+        say(f"unreadable: {name}: {reason}", err=True)
+    say(report.summary)

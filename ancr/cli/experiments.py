@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors
+from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say
 
 if TYPE_CHECKING:
     from ancr.experiments.comparison import Comparison
@@ -184,8 +184,8 @@ def compare(
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         plans = plan_comparison(source, names, known_protocols, output)
         refuse_other_data([source], output)
-        click.echo(f"The report will be written to {output / 'report.html'}")
-        click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
+        say(f"The report will be written to {output / 'report.html'}")
+        say(f"{data}: {user_data.scaling(standardize)}", err=True)
         seconds = None if time_limit is None else 60 * time_limit
         try:
             comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
@@ -206,7 +206,7 @@ def _write_comparison(comparison: "Comparison", output: Path) -> None:
         click.echo(f"- To train {comparison.answer.trains}: {comparison.answer.command}")
     for note in comparison.notes:
         click.echo(note, err=True)
-    click.echo(f"report: {output / 'report.html'}")
+    say(f"report: {output / 'report.html'}")
     if comparison.failed:
         raise click.ClickException(f"{comparison.failed}; the others are in {output / 'report.html'}")
 
@@ -216,7 +216,7 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     from ancr.experiments.table_formats import to_rich
 
     experiment.refuse_other_data()
-    click.echo(f"The report will be written to {experiment.page}")
+    say(f"The report will be written to {experiment.page}")
     try:
         report = experiment.run(jobs, figures)
     except FailedCellsError as error:
@@ -227,7 +227,7 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
         click.echo(f"- {sentence}")
     for note in report.notes:
         click.echo(note, err=True)
-    click.echo(f"report: {experiment.page}")
+    say(f"report: {experiment.page}")
 
 
 @contextmanager

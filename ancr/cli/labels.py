@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
 from ancr.spreadsheet import harmless
 
 _SIDE = 96
@@ -73,10 +73,10 @@ def audit(
             page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail)
             write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
             advance(1)
-    click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
-    click.echo(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
-    click.echo(f"to correct labels: {output / 'audit.html'}")
-    click.echo(f"all samples: {output / 'audit.csv'}")
+    say(f"{data}: {user_data.scaling(standardize)}", err=True)
+    say(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
+    say(f"to correct labels: {output / 'audit.html'}")
+    say(f"all samples: {output / 'audit.csv'}")
 
 
 def _refuse_other_data(output: Path, data: Path) -> None:
@@ -201,4 +201,7 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         lines = "".join(f"{names[row]}\n" for row in rows)
         if output is not None:
             write_text(output, lines)
-    click.echo(lines if output is None else f"{output}: {len(rows)} samples", nl=output is not None)
+    if output is None:
+        click.echo(lines, nl=False)
+    else:
+        say(f"{output}: {len(rows)} samples")

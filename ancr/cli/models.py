@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
 from ancr.spreadsheet import harmless
 
 
@@ -56,9 +56,12 @@ def train(
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
         params = {name: value for name, value in space.items() if value is not None}
-        params |= {"random_state": 0} if n_landmarks else {}  # a model must choose the same ones when it is loaded
-        params |= dict(_setting(text) for text in settings)
+        params |= _settings(settings, params)
+        if n_landmarks:
+            params.setdefault("random_state", 0)  # a model must choose the same ones when it is loaded
         make_classifier(method or "ANCR", params)
+        if "gamma" in params and params.get("kernel", "linear") == "linear":
+            raise ValueError("gamma goes with a kernel that has a width: give --kernel rbf or --kernel poly")
         user_data = load_user_data(data, label, features)
         spaces = user_data.spaces(standardize)
         method = method or ("ANCR-CV" if spaces and not params else "ANCR")
@@ -75,8 +78,8 @@ def train(
         )
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
-    click.echo(f"{data}: {user_data.scaling(standardize)}", err=True)
-    click.echo(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
+    say(f"{data}: {user_data.scaling(standardize)}", err=True)
+    say(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 
 
 @click.command()
@@ -115,7 +118,7 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
             for rows in _predictions(trained, chunks, data):
                 writer.writerows(rows if raw_text else [list(map(harmless, row)) for row in rows])
                 count += len(rows)
-    click.echo(f"{output}: {count} samples")
+    say(f"{output}: {count} samples")
 
 
 def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) -> Iterator[list[list[str]]]:
@@ -146,12 +149,25 @@ def _because_header(top: int = 5) -> list[str]:
     return [f"{what}_{place}" for place in range(1, top + 1) for what in ("because", "weight")]
 
 
+def _settings(texts: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """Parse ``alpha=0.01`` and the like; each name once, and not also ``given`` by an option of its own."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, value = _setting(text)
+        if name in settings or name in given:
+            raise ValueError(f"--set {name} is given twice; keep one of the values")
+        settings[name] = value
+    return settings
+
+
 def _setting(text: str) -> tuple[str, Any]:
-    """Parse ``alpha=0.01`` into a pair; the value is read as JSON if possible, and as text otherwise."""
+    """Parse ``alpha=0.01`` into a pair; the value is read as JSON or as a number if possible, and as text otherwise."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"--set {text!r}, but expected NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
+    for read in (json.loads, float):  # JSON has no .1
+        try:
+            return name, read(value)
+        except ValueError:
+            pass
+    return name, value

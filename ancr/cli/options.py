@@ -76,6 +76,11 @@ def _message(error: BaseException) -> str:
     return one_line(error)
 
 
+def say(message: str, err: bool = False) -> None:
+    """Print one line, even if a file in it has a line break in its name."""
+    click.echo("".join(letter if letter >= " " else repr(letter)[1:-1] for letter in message), err=err)
+
+
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise before the work if a file cannot be written, or if it would overwrite an input."""
     from ancr.atomic import check_folder

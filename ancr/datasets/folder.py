@@ -81,6 +81,8 @@ def _read_tree(root):
     for part in folders if split else [root]:
         is_train = part.name.lower() == "train" if split else None
         classes = _visible_folders(part)
+        if all(map(_hidden, part.iterdir())):
+            raise WrongTreeError(f"{part} is empty, but expected one sub-folder of images per class")
         if not classes:
             raise WrongTreeError(
                 f"{part} has no sub-folder per class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(part)}"

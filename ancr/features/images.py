@@ -71,7 +71,7 @@ def decode(image):
     from PIL import Image
 
     if isinstance(image, str | Path):
-        with Image.open(image) as file:
+        with Image.open(str(image)) as file:  # a text of NumPy would show its type in messages
             return file.convert("RGB")
     pixels = np.asarray(image)
     if np.issubdtype(pixels.dtype, np.floating):

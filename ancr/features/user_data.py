@@ -201,6 +201,7 @@ def _grey(path, side):
         from PIL import Image
     except ImportError as error:
         raise ImportError("reading images needs pillow: pip install 'ancr[plot]'") from error
+    path = str(path) if isinstance(path, str) else path  # a text of NumPy would show its type in messages
     with reading(path), Image.open(path) as image:
         small = image.convert("L").resize((side, side), Image.Resampling.BILINEAR)
     return np.asarray(small, dtype=np.float64) / 255.0

@@ -195,7 +195,7 @@ OTHERS = [
     BadCall("compare a missing label", lambda: compare(ATOMS, [None, *LABELS[1:]]), "y: label of row 0 is missing"),
     BadCall("compare an unknown method", lambda: compare(ATOMS, LABELS, "XYZ", folds=2), "methods XYZ: no such method"),
     BadCall("compare by no protocol", lambda: compare(ATOMS, LABELS, "CRC", folds=2, protocols=["z"]), "protocols"),
-    BadCall("compare in folds of text", lambda: compare(ATOMS, LABELS, "CRC", folds="a"), "folds must be a whole number"),
+    BadCall("compare in folds of text", lambda: compare(ATOMS, LABELS, "CRC", folds="a"), "folds must be a whole"),
     BadCall("compare in one fold", lambda: compare(ATOMS, LABELS, "CRC", folds=1), "folds must be a whole number"),
     BadCall("compare no times", lambda: compare(ATOMS, LABELS, "CRC", folds=2, repeats=0), "repeats must be a whole"),
     BadCall("compare in no jobs", lambda: compare(ATOMS, LABELS, "CRC", folds=2, jobs=0), "jobs must be a whole"),

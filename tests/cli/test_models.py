@@ -70,6 +70,26 @@ def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
     assert "'gamma' parameter of ANCRClassifier must be" in bad.output
 
 
+def test_a_number_may_be_written_without_its_zero(wine, tmp_path):  # noqa: F811
+    path = tmp_path / "model.npz"
+    assert ancr("train", wine, "-o", path, "--set", "alpha=.01").exit_code == 0
+    assert Model.load(path).params == {"alpha": 0.01}
+
+
+def test_landmarks_are_drawn_by_the_seed_that_is_set(wine, tmp_path):  # noqa: F811
+    path = tmp_path / "model.npz"
+    options = ("--kernel", "rbf", "--n-landmarks", "9", "--set", "random_state=3")
+    assert ancr("train", wine, "-o", path, *options).exit_code == 0
+    assert Model.load(path).params == {"kernel": "rbf", "n_landmarks": 9, "random_state": 3}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such file names")
+def test_a_line_break_in_a_name_does_not_break_the_line(wine, tmp_path):  # noqa: F811
+    path = tmp_path / "my\nmodel.npz"
+    result = ancr("train", wine, "-o", path, "--set", "alpha=0.01")
+    assert result.stdout == f"{tmp_path}/my\\nmodel.npz: ANCR on 178 samples of 3 classes\n"
+
+
 def test_columns_are_found_by_name(model, wine, tmp_path):  # noqa: F811
     frame = load_wine(as_frame=True).data
     shuffled = tmp_path / "shuffled.csv"
