@@ -90,6 +90,12 @@ def test_a_line_break_in_a_name_does_not_break_the_line(wine, tmp_path):  # noqa
     assert result.stdout == f"{tmp_path}/my\\nmodel.npz: ANCR on 178 samples of 3 classes\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/null")
+def test_a_device_is_no_model(wine, tmp_path):  # noqa: F811
+    result = ancr("predict", "/dev/null", wine, "-o", tmp_path / "labels.csv")
+    assert result.stderr == "Error: /dev/null is not an ancr model: it is no regular file\n"
+
+
 def test_columns_are_found_by_name(model, wine, tmp_path):  # noqa: F811
     frame = load_wine(as_frame=True).data
     shuffled = tmp_path / "shuffled.csv"
