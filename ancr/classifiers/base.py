@@ -308,7 +308,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
-        tags.input_tags.pairwise = self._make_space().is_pairwise
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel in spaces.PAIRWISE
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
         fitted = "solver_" in vars(self)
