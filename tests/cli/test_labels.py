@@ -206,3 +206,31 @@ def test_a_table_in_a_browser(table, audited, visit):
     assert [(row["sample"], row["label"]) for row in changed] in ([(name, HOSTILE)], [])
     assert page.locator("img").count() == 0
     assert page.messages == []
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("width", [1280, 900, 390])
+def test_the_decision_is_in_sight_and_no_header_breaks(photos, visit, width):
+    page = visit(photos[0] / "audit.html")
+    page.set_viewport_size({"width": width, "height": 900})
+    box = page.locator("td.decision").first.bounding_box()
+    assert 0 <= box["x"] < box["x"] + box["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width > 760:
+        broken = "cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth).length"
+        assert page.locator("th").evaluate_all(broken) == 0
+
+
+@pytest.mark.all
+def test_leaving_with_decisions_that_are_not_exported_is_asked_about(photos, visit):
+    page = visit(photos[0] / "audit.html")
+    page.locator("tr[data-row]").first.locator("input[value=relabel]").check()
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    page.wait_for_timeout(200)
+    assert not page.is_closed()
+    exported(page)
+    page.close(run_before_unload=True)
+    page.wait_for_event("close")

@@ -2,6 +2,8 @@
 const all = JSON.parse(document.getElementById("labels").textContent);
 const rows = [...document.querySelectorAll("tr[data-row]")];
 const relabels = row => row.querySelector("input[value=relabel]").checked;
+const decisions = () => JSON.stringify(rows.filter(relabels).map(row => [row.dataset.row, row.querySelector("select").value]));
+let exported = "[]";
 const told = () => {
   const changed = rows.filter(relabels);
   rows.forEach(row => row.classList.toggle("changed", relabels(row)));
@@ -24,4 +26,8 @@ document.getElementById("export").addEventListener("click", () => {
   link.href = URL.createObjectURL(file);
   link.download = "labels.csv";
   link.click();
+  exported = decisions();
 });
+// Decisions are in this page alone until they are exported.
+window.addEventListener("beforeunload", event => { if (decisions() !== exported) event.preventDefault(); });
+told();
