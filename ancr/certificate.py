@@ -63,7 +63,7 @@ class Certificate:
             bound = _l1_bound(look)
         else:
             bound = self.problem.constraint.bound(look)
-        bound = xp.where(self._has_no_floor(look), float("inf"), bound)
+        bound = xp.where(self.problem.dictionary.are_of_no_space(look.queries), float("inf"), bound)
         scale = form.size(look.queries)
         if self.problem.dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
             scale, most = xp.maximum(scale, look.value), look.at_most(look.value)
@@ -71,13 +71,6 @@ class Certificate:
         # A zero query over zero atoms has scale zero; its gap is zero.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
         return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
-
-    def _has_no_floor(self, look: Look) -> Array:
-        """Whether the objective falls for ever along an atom without length, at which nothing may pull."""
-        xp, quadratic, constraint = look.dictionary.xp, look.quadratic, self.problem.constraint
-        free = (self.atom_lengths == 0.0) & (quadratic.prices_like(self.atom_lengths) == 0.0)
-        free = free & (quadratic.absolute == 0.0) & (not constraint.sums_to_one)
-        return xp.any(free & ((look.pull if constraint.nonnegative else xp.abs(look.pull)) > 0.0), axis=1)
 
     def _at_length_one(self, queries: Array, codes: Any) -> tuple[Array, Any]:
         """Queries and codes divided by a power of two, where squares of a query would overflow or vanish.
@@ -124,7 +117,8 @@ class Certificate:
             # There is no centre here, so differences are as accurate as the atoms, not as themselves.
             return values, 64.0 * _EPS**2 * float(np.sum(stacked**2))
         if quadratic.blocks:
-            return eigenvalues_of(to_numpy(quadratic.matrix(dictionary, prices=False)), on_plane)
+            matrix = to_numpy(quadratic.matrix(dictionary, prices=False))
+            return eigenvalues_of(matrix, on_plane, dictionary.own_rounding)
         values, rounding = dictionary.eigenvalues(on_plane)
         return quadratic.gram * values, quadratic.gram * rounding
 
@@ -174,8 +168,10 @@ class Certificate:
         """The most directions that the atoms can have: atoms that are equal, or zero, add none."""
         dictionary, on_plane = self.problem.dictionary, self.problem.constraint.sums_to_one
         if not dictionary.has_coordinates:
-            with_zero = bool((to_numpy(dictionary.squares) == 0.0).any())
-            return dictionary.n_distinct + with_zero - 1 if on_plane else dictionary.n_distinct
+            zero = to_numpy(dictionary.squares) == 0.0
+            # With class terms equal atoms of two classes are two directions.
+            distinct = int((~zero).sum()) if self.problem.quadratic.blocks else dictionary.n_distinct
+            return distinct + bool(zero.any()) - 1 if on_plane else distinct
         atoms = to_numpy(dictionary.coordinates)
         parts = [atoms[block] for block in dictionary.blocks] if self.problem.quadratic.blocks else [atoms]
         distinct = [np.unique(part[(part != 0.0).any(axis=1)], axis=0) for part in parts]
@@ -258,18 +254,36 @@ class Certificate:
 
         present = lengths > 0.0
         weights = present / max(present.sum(), 1)
-        image = scaled(weights)
+        image = scaled(weights) - self._image_rounding(weights)
         if not self.problem.quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
             system = LinearOperator((dictionary.n_atoms,) * 2, scaled, dtype=np.float64)
             with np.errstate(all="ignore"):  # where there is no e, whatever comes out is told below
                 weights, _ = cg(system, 1.0 * present, maxiter=200)
-                image = scaled(weights)
+                image = scaled(weights) - self._image_rounding(weights)
         if not present.any():
             return dictionary.like(image), 0.0
         least = float(image[present].min())
         if not least > 1e-12 * np.abs(image).max():
             return None, 0.0
-        return dictionary.like(lengths * (image / least)), max(float((weights / least) @ (image / least)), 0.0)
+        return dictionary.like(lengths * (image / least)), self._form(weights / least, lengths * (image / least))
+
+    def _image_rounding(self, weights: np.ndarray) -> float:
+        """What rounding can do to (He)_j/‖x_j‖ for an e with these weights e_i‖x_i‖."""
+        dictionary = self.problem.dictionary
+        steps = dictionary.dimension + dictionary.n_atoms + 16
+        return (steps * _EPS + dictionary.own_rounding) * float(np.abs(weights).sum())
+
+    def _form(self, weights: np.ndarray, image: np.ndarray, atoms: Any = slice(None)) -> float:
+        """The most that eᵀHe can be, with weights e_i‖x_i‖ over some atoms, and He less its rounding.
+
+        By Cauchy and Schwarz it is not below (He)_j²/H_jj, whatever rounding has left of it.
+        """
+        lengths = to_numpy(self.atom_lengths)[atoms]
+        own = np.divide(image[atoms], lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+        raised = float(weights @ own) + 2.0 * self._image_rounding(weights) * float(np.abs(weights).sum())
+        full = to_numpy(self.problem.lengths)
+        least = np.divide(image, full, out=np.zeros_like(full), where=full > 0.0)
+        return max(raised, float(least.max(initial=0.0)) ** 2)
 
     def own_direction(self, tight: np.ndarray) -> tuple[np.ndarray, float]:
         """He and eᵀHe for an e over some atoms only, with (He)_j = ‖x_j‖ on them as nearly as can be."""
@@ -278,7 +292,9 @@ class Certificate:
         rows = self._times_h(unit)
         correlations = rows[:, tight] / to_numpy(self.atom_lengths)[tight]
         weights = np.linalg.lstsq(correlations, np.ones(len(tight)), rcond=1e-13)[0]
-        return weights @ rows, max(float(weights @ correlations @ weights), 0.0)
+        rounding, lengths = self._image_rounding(weights), to_numpy(self.atom_lengths)
+        image = weights @ rows - rounding * lengths
+        return image, self._form(weights, image, tight)
 
     def face_bound(self, look: Look, tight: np.ndarray) -> float:
         """Bound on the gap of one query of the orthant whose code uses tight atoms only; infinite if it proves nothing.
@@ -382,7 +398,8 @@ class Look:
         """
         steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
         of_the_sum = _EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
-        return steps * _EPS / 2.0 * self._terms + of_the_sum
+        share = steps * _EPS / 2.0 + self.dictionary.value_rounding(self.queries)
+        return share * self._terms + of_the_sum
 
     @cached_property
     def _terms(self) -> Array:
@@ -442,8 +459,11 @@ class Look:
 
         A difference of two objectives would be one of large numbers, which contain the square of the query.
         """
-        step = dense(better.codes) - dense(self.codes)
-        fall = row_dots(step, self.pull + better.pull) + row_dots(abs(step), self.slack + better.slack)
+        step, pull = dense(better.codes) - dense(self.codes), self.pull + better.pull
+        if self.problem.constraint.sums_to_one and self.problem.relaxation is None:
+            # Steps sum to zero, up to the rounding of codes, which must not count.
+            pull = pull - self.dictionary.xp.mean(pull, axis=1, keepdims=True)
+        fall = row_dots(step, pull) + row_dots(abs(step), self.slack + better.slack)
         if self.problem.relaxation is None:
             return fall
         price = self.problem.relaxation / 2.0

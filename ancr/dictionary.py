@@ -122,10 +122,23 @@ class BaseDictionary(ABC):
         """What ‖y‖² of each query cannot be below: itself, where it is known."""
         return self.squared_norms(queries)
 
+    def value_rounding(self, queries):
+        """What rounding can do to xᵀy in double precision beyond that of sums of products, as a share of ‖x‖·‖y‖."""
+        return 0.0
+
+    @property
+    def own_rounding(self):
+        """The same for inner products of the atoms with each other."""
+        return 0.0
+
     @property
     def is_certain(self):
         """Whether atoms and queries surely live in one space; inner products that a user gives may not."""
         return True
+
+    def are_of_no_space(self, queries):
+        """Whether each query has inner products with the atoms that no space has, as far as is known."""
+        return self.xp.zeros_like(queries[:, 0], dtype=self.xp.bool)
 
     @property
     def n_distinct(self):

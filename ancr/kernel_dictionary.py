@@ -108,7 +108,12 @@ class GramDictionary(BaseDictionary):
 
     def eigenvalues(self, on_plane: bool) -> tuple[np.ndarray, float]:
         """Those of the Gram matrix, with its rounding: also on the plane, where they may be far smaller than it."""
-        return eigenvalues_of(to_numpy(in_double(self.gram)), on_plane)
+        return eigenvalues_of(to_numpy(in_double(self.gram)), on_plane, self.own_rounding)
+
+    @property
+    def own_rounding(self) -> float:
+        """What rounding can do to the Gram matrix, as a share of the lengths of two atoms."""
+        return self.value_rounding(self.atoms)
 
     @abstractmethod
     def _values(self, queries: Array) -> Array:
@@ -327,6 +332,10 @@ class KernelDictionary(GramDictionary):
         """Whether k(y, y) of a query is known."""
         return self.kernel.knows_squares
 
+    def value_rounding(self, queries: Array) -> float:
+        """As the kernel says."""
+        return self.kernel.rounding(self.atoms, queries)
+
     @property
     def is_certain(self) -> bool:
         """Whether the kernel's formula says that there is a space with these inner products."""
@@ -395,6 +404,15 @@ class DerivedDictionary(GramDictionary):
     def is_convex(self) -> bool:
         """As the given dictionary."""
         return self.given.is_convex
+
+    def value_rounding(self, queries: Array) -> float:
+        """As the given dictionary."""
+        return self.given.value_rounding(queries)
+
+    @property
+    def own_rounding(self) -> float:
+        """As the given dictionary."""
+        return self.given.own_rounding
 
     @property
     def is_certain(self) -> bool:
@@ -506,11 +524,14 @@ class CheckedDictionary(DerivedDictionary):
     @classmethod
     def check(cls, given: GramDictionary, ridge: float) -> tuple[CheckedDictionary, float]:
         """The dictionary, and what it takes from the ridge."""
-        shifts = (0.0, ridge / 2.0) if ridge else (0.0,)
-        for shift in shifts:
-            if _is_semidefinite(to_numpy(in_double(given.gram)), shift):
-                return cls.of(given, shift, True), shift
-        return cls.of(given, 0.0, False), 0.0
+        gram = to_numpy(in_double(given.gram))
+        rounding = _tolerated(gram) * max(float(np.diagonal(gram).max()), 0.0)
+        enough = ridge >= 2.0 * rounding  # otherwise the ridge is lost, see `Certificate.ridge_is_lost`
+        if _is_semidefinite(gram, 0.0):
+            shift = rounding if enough else 0.0
+            return cls.of(given, shift, True), shift
+        sound = enough and _is_semidefinite(gram, ridge / 2.0 - rounding)
+        return cls.of(given, ridge / 2.0 if sound else 0.0, sound), ridge / 2.0 if sound else 0.0
 
     @property
     def is_convex(self) -> bool:
@@ -533,6 +554,15 @@ class CheckedDictionary(DerivedDictionary):
     def _squared_norms(self, queries: Array) -> Array:
         least = self.least_squared_norms(queries)
         return self.xp.maximum(self.given.squared_norms(queries), least) if self.given.knows_lengths else least
+
+    def least_squared_norms(self, queries: Array) -> Array:
+        """As the given dictionary, whose atoms may be far shorter than with a shift."""
+        return self.given.least_squared_norms(queries)
+
+    def are_of_no_space(self, queries: Array) -> Array:
+        """Whether a query has an inner product with an atom of no length, along which an objective could fall."""
+        zero = self.given.squares == 0.0
+        return self.xp.any(zero & (self.given.cross(queries) != 0.0), axis=1)
 
     def squared_distances_to_mean(self, queries: Array) -> Array:
         """As the given dictionary where that knows lengths; otherwise the least that a squared length can be."""
@@ -622,6 +652,10 @@ class ProductsDictionary(DerivedDictionary):
         """Queries themselves, in double precision."""
         return in_double(queries)
 
+    def value_rounding(self, queries: Array) -> float:
+        """That of the atoms: the samples that queries were are not known any more."""
+        return self.given.own_rounding
+
     def _values(self, queries: Array) -> Array:
         return queries[:, : self.n_atoms]
 
@@ -644,19 +678,37 @@ def row_means(rows: Array) -> Array:
     return rows.mean(axis=1, dtype=float)
 
 
-def eigenvalues_of(matrix: np.ndarray, on_plane: bool) -> tuple[np.ndarray, float]:
-    """Eigenvalues of a symmetric matrix, restricted to Σc = 0 if ``on_plane``, and what its rounding does to them."""
+def eigenvalues_of(matrix: np.ndarray, on_plane: bool, share: float = 0.0) -> tuple[np.ndarray, float]:
+    """Eigenvalues of a symmetric matrix, restricted to Σc = 0 if ``on_plane``, and what its rounding does to them.
+
+    ``share`` is what rounding has done to its entries, relative to the roots of the two entries on the diagonal.
+    """
+    lengths = np.sqrt(np.clip(np.diagonal(matrix), 0.0, None))
     rounding = (len(matrix) + 16.0) * float(np.finfo(float).eps) * float(np.abs(matrix).sum(axis=1).max())
+    rounding += share * float(lengths.max()) * float(lengths.sum())
     return eigvalsh(about_mean(about_mean(matrix).T) if on_plane else matrix), rounding
 
 
+def _tolerated(gram: np.ndarray) -> float:
+    """The largest negative eigenvalue that counts as rounding, for a diagonal of ones."""
+    return 8.0 * len(gram) * float(np.finfo(float).eps)
+
+
 def _is_semidefinite(gram: np.ndarray, shift: float) -> bool:
-    """Whether a matrix plus a shift has no negative eigenvalue, up to rounding in double precision."""
-    matrix = gram + 0.0
-    largest = max(float(np.diagonal(gram).max(initial=0.0)), 0.0)
-    matrix[np.diag_indices_from(matrix)] += shift + 8.0 * len(gram) * float(np.finfo(float).eps) * largest
+    """Whether a matrix plus a shift has no negative eigenvalue, up to rounding in double precision.
+
+    Atoms are compared at unit length: what is rounding beside the longest is not beside others.
+    """
+    matrix = gram + shift * np.eye(len(gram))
+    diagonal = np.diagonal(matrix).copy()
+    used = diagonal > 0.0
+    if (diagonal < 0.0).any() or matrix[~used].any():
+        return False
+    lengths = np.sqrt(diagonal[used])
+    matrix = matrix[np.ix_(used, used)] / lengths / lengths[:, None]
+    matrix[np.diag_indices_from(matrix)] += _tolerated(gram)
     (potrf,) = lapack.get_lapack_funcs(("potrf",), (matrix,))
-    return not matrix.any() or not potrf(matrix, overwrite_a=True)[1]
+    return not len(matrix) or not potrf(matrix, overwrite_a=True)[1]
 
 
 def _semidefinite(gram: Array) -> bool:

@@ -36,7 +36,9 @@ _CACHED_BYTES = 2**20
 # Rows of a block whose k(y, y) is read from the diagonal of one small matrix.
 _DIAGONAL_ROWS = 64
 # Rounding of an exponent that is too much, in single precision and in double.
-_CANCELLED = {True: 1e-5, False: 1e-12}
+_CANCELLED = {True: 1e-5, False: 2e-14}
+
+_EPS = float(np.finfo(float).eps)
 
 
 class Kernel(AxisObject, ABC):
@@ -70,6 +72,10 @@ class Kernel(AxisObject, ABC):
     @abstractmethod
     def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:
         """The function that gives k of each of its rows with each atom; ``atoms[i]`` is the sample ``order[i]``."""
+
+    def rounding(self, atoms: Array, rows: Array) -> float:
+        """What rounding can do to k(y, x) of rows y and atoms x in double precision, relative to √(k(x, x)·k(y, y))."""
+        return (atoms.shape[1] + 8.0) * _EPS
 
     @abstractmethod
     def squares(self, rows: Array) -> Array:
@@ -110,6 +116,14 @@ class RBF(Kernel):
                 "rescale them, or give a number for gamma"
             )
         return _Exponentials(atoms, self.gamma)
+
+    def rounding(self, atoms: Array, rows: Array) -> float:
+        """Exponents are sums of terms up to γ‖x − centre‖² each."""
+        centre = namespace(atoms).mean(in_double(atoms), axis=0)
+        with np.errstate(over="ignore"):
+            farthest = max(float(namespace(part).max(squares_in_double(part - centre))) for part in (atoms, rows))
+            terms = min(4.0 * self.gamma * farthest, 4.0 * _CANCELLED[False] / _EPS)
+        return (1.0 + terms) * super().rounding(atoms, rows)
 
     def squares(self, rows: Array) -> Array:
         """1: every sample has unit length."""
@@ -183,6 +197,10 @@ class Polynomial(Kernel):
     def is_certain(self) -> bool:
         """Products and sums with positive weights of inner products are inner products."""
         return self.coef0 >= 0.0
+
+    def rounding(self, atoms: Array, rows: Array) -> float:
+        """That of xᵀy, for each factor."""
+        return max(self.degree, 1) * super().rounding(atoms, rows)
 
     def prepare(self, atoms: Array, order: np.ndarray) -> _Powers:
         """The atoms as they are."""
@@ -289,6 +307,10 @@ class Precomputed(Kernel):
 
     name = "precomputed"
     knows_squares = False
+
+    def rounding(self, atoms: Array, rows: Array) -> float:
+        """Inner products are what they are said to be."""
+        return 0.0
 
     def prepare(self, atoms: Array, order: np.ndarray) -> _Columns:
         """Only the order matters."""

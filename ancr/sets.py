@@ -342,7 +342,7 @@ class NonNegative(Set):
         xp = namespace(look.pull)
         share = xp.where(image > 0.0, 1.0 / xp.where(image > 0.0, image, 1.0), 0.0)
         excess = xp.clip(xp.max(look.raised_pull * share, axis=1), 0.0, None)
-        absent = look.certificate.atom_lengths == 0.0
+        absent = (look.certificate.atom_lengths == 0.0) & (look.raised_pull <= 0.0)
         met = xp.all((look.raised_pull <= excess[:, None] * image * (1.0 + 1e-12)) | absent, axis=1)
         return xp.where(met, excess, float("inf"))
 

@@ -90,6 +90,68 @@ def test_an_objective_without_a_floor_is_not_certified(K, k, constraint):
     assert uncertified(K, k, kernel="precomputed", alpha=0.0, constraint=constraint)
 
 
+def with_codes(solution, codes):
+    """A solution with other codes, in the order of the atoms given."""
+    return replace(solution, sorted_codes=np.atleast_2d(codes)[:, solution.problem.dictionary.order])
+
+
+def test_opposite_atoms_have_no_interior_direction():
+    atoms, query = np.array([[-2.556], [0.418]]), np.array([[-0.57]])
+    settings = {"alpha": 0.0, "quadratic": "least_squares", "constraint": "nonnegative"}
+    for space in ({"kernel": inner}, {"kernel": "poly", "degree": 1, "gamma": 1.0}, {}):
+        assert with_codes(solve(atoms, query, **settings, **space), [0.0, 0.0]).gap[0] > 0.5
+    atoms, query = np.array([[0.7750096701594513], [-0.7190191026924134]]), np.array([[0.5013647047847318]])
+    admm = {"solver": "admm", "max_iter": 1, "code": "z", "kernel": "precomputed"}
+    assert uncertified(atoms @ atoms.T, query @ atoms.T, **settings, **admm)
+
+
+@pytest.mark.parametrize("quadratic", ["subspace", "probabilistic", "competitive"])
+def test_equal_atoms_of_two_classes_do_not_hide_a_lost_direction(quadratic):
+    atoms, labels = np.array([[0.0], [1.0], [0.0], [1.0], [5.0], [5.0 + 1e-9]]), [0, 0, 1, 1, 2, 2]
+    settings = {"kernel": "rbf", "gamma": 1.0, "alpha": 0.0, "beta": 0.5, "constraint": "free"}
+    assert uncertified(atoms, [[5.5]], labels=labels, quadratic=quadratic, **settings)
+
+
+@pytest.mark.parametrize(
+    ("start", "apart", "far", "alpha", "true"),
+    [(0.15, 1e-10, 75.0, 0.0, 0.303), (0.15, 1e-8, 85.0, 1e-12, 3.2e-7), (0.75, 1e-9, 75.0, 1e-13, 8.6e-7)],
+)
+def test_exponents_are_rounded_in_proportion_to_their_terms(start, apart, far, alpha, true):
+    atoms = np.array([[start], [start + apart], [far]])
+    solution = solve(atoms, [[start + 0.5]], kernel="rbf", gamma=1.0, alpha=alpha, constraint="free")
+    assert solution.gap[0] >= true or (solution.gap[0] > 1e-8 and alpha > 0.0)
+
+
+def test_steps_on_the_plane_sum_to_zero():
+    K, k = np.array([[1.0, 0.3], [0.3, 2.0]]), np.array([[1e-7, 2e-7]])
+    settings = {"kernel": "precomputed", "alpha": 100.0, "quadratic": "subspace", "constraint": "affine"}
+    solution = solve(K, k, labels=[0, 0], **settings)
+    assert solution.verify().all()
+    assert with_codes(solution, solution.codes[0] + [-2e-9, 2e-9]).gap[0] >= 0.04
+
+
+@pytest.mark.parametrize(
+    ("K", "k", "settings"),
+    [
+        ([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0]], {"alpha": 1e-3, "constraint": "nonnegative"}),
+        (np.diag([1.0, 0.0]), [[1.0, 0.05 * (1.0 + 1e-9)]], {"alpha": 0.1, "quadratic": "l1", "constraint": "free"}),
+        (np.diag([1.0, 0.0, 0.0]), [[0.3, 1e-6, 0.0]], {"alpha": 0.0, "constraint": "affine"}),
+        ([[1.0, 2e-8], [2e-8, 0.0]], [[1.0, 1e-8]], {"alpha": 0.0, "constraint": "nonnegative"}),
+        ([[1.0, 2e-8], [2e-8, 1e-30]], [[1.0, 1e-8]], {"alpha": 0.0, "constraint": "nonnegative"}),
+    ],
+)
+def test_atoms_of_no_length_that_pull(K, k, settings):
+    assert uncertified(K, k, kernel="precomputed", **settings)
+
+
+def test_what_counts_as_rounding_is_taken_from_the_ridge():
+    eps = 2.0**-52
+    K = np.diag([1.0, 1e-10, 1e-10])
+    K[1, 2] = K[2, 1] = 1e-10 + 22.5 * eps
+    solution = solve(K, [[1.0, 0.0, 0.0]], kernel="precomputed", alpha=49.5 * eps, constraint="free")
+    assert with_codes(solution, solution.codes[0] + [0.0, 1e3, -1e3]).gap[0] >= 1.2e-8
+
+
 def test_few_iterations_in_a_kernel_of_no_space():
     """The atoms alone have a space, but not together with the query: k(y, y) is less than what they span of it."""
     rng = np.random.default_rng(0)
