@@ -544,3 +544,14 @@ def test_tensors_that_record_gradients_are_taken_without_their_record():
     np.testing.assert_array_equal(clf.predict(recorded), clf.predict(plain))
     np.testing.assert_array_equal(next_to_label(clf, recorded, 5), next_to_label(clf, plain, 5))
     assert not clf.decision_function(recorded).requires_grad
+
+
+def test_queries_whose_products_overflow_are_refused(arrays):
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((14, 4)) + [-120.0, 15.0, -157.0, 70.0], np.arange(14) % 4
+    settings = {"alpha": 0.1, "beta": 2.5, "quadratic": "probabilistic", "labels": labels, "constraint": "simplex"}
+    far = np.array([[1.1, 2.1, -0.1, -2.9]])
+    with pytest.raises(ValueError, match="times as long as the atoms"):
+        solve(arrays(X), arrays(1e153 * far), **settings)
+    codes = in_numpy(solve(arrays(X), arrays(1e100 * far), **settings).codes)
+    np.testing.assert_allclose(codes.sum(axis=1), 1.0)

@@ -221,7 +221,10 @@ class DeviceWorkingSet(Solver):
             for batch in self._parts(waiting, capacity):
                 self._run(batch, finished, outgrown, stalled)
             waiting = outgrown
-        answers = [self._answer(batch) for batch in finished]
+        # Products with queries that are very far away overflow; the sequential solver brings those nearer.
+        pairs = [self._by_sanity(batch) for batch in finished]
+        answers = [self._answer(batch) for batch, _ in pairs if batch.size]
+        stalled += [batch for _, batch in pairs if batch.size]
         if stalled or waiting:
             answers.append(self._on_host(_join(stalled + waiting), moved))
         solution = replace(self._solution(queries, answers), knowing=self._knowing(queries, moved, begun))
@@ -511,6 +514,13 @@ class DeviceWorkingSet(Solver):
         xp, shape = namespace(batch.code), (batch.size, self._work.dictionary.n_atoms)
         empty = xp.zeros(shape, dtype=dtype, device=device(batch.code))
         return put(empty, *_with_harmless_padding(batch.code > 0.0, batch.support, xp.astype(batch.code, dtype)))
+
+    def _by_sanity(self, batch: _Batch) -> tuple[_Batch, _Batch]:
+        """The queries of a batch whose codes are finite, and on the simplex not zero, and the others."""
+        xp = namespace(batch.code)
+        sums = xp.sum(batch.code, axis=1)
+        sane = to_numpy(xp.isfinite(sums) & ((sums > 0.0) | (not self.sums_to_one)))
+        return batch.take(np.flatnonzero(sane)), batch.take(np.flatnonzero(~sane))
 
     def _answer(self, batch: _Batch) -> _Answer:
         """Dense codes of finished queries; on the simplex, normalised to sum to one."""
