@@ -548,7 +548,7 @@ def test_tensors_that_record_gradients_are_taken_without_their_record():
 
 def test_queries_whose_products_overflow_are_refused(arrays):
     rng = np.random.default_rng(0)
-    X, labels = rng.standard_normal((14, 4)) + [-120.0, 15.0, -157.0, 70.0], np.arange(14) % 4
+    X, labels = rng.normal([-120.0, 15.0, -157.0, 70.0], size=(14, 4)), np.arange(14) % 4
     settings = {"alpha": 0.1, "beta": 2.5, "quadratic": "probabilistic", "labels": labels, "constraint": "simplex"}
     far = np.array([[1.1, 2.1, -0.1, -2.9]])
     with pytest.raises(ValueError, match="times as long as the atoms"):
