@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolved on first use
+    from ancr.axes.sets import project_simplex
     from ancr.classifiers import (
         ACRClassifier,
         ANCRClassifier,
@@ -23,14 +24,13 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
         SACRCClassifier,
         SRCClassifier,
     )
-    from ancr.dictionary import Dictionary
-    from ancr.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
+    from ancr.classifiers.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
+    from ancr.dictionary.atoms import Dictionary
     from ancr.experiments.compare import compare
     from ancr.labels.audit import LabelAudit
+    from ancr.labels.label_audit import audit_labels
     from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
-    from ancr.selection.label_audit import audit_labels
-    from ancr.sets import project_simplex
     from ancr.solvers import solve
 
 # name -> module that defines it. Resolved on first use, so that `import ancr` is almost free.
@@ -49,15 +49,15 @@ _HOMES = {
     "RepresentationClassifierCV": "ancr.model_selection",
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
-    "CodePathDisplay": "ancr.displays",
-    "Dictionary": "ancr.dictionary",
+    "CodePathDisplay": "ancr.classifiers.displays",
+    "Dictionary": "ancr.dictionary.atoms",
     "LabelAudit": "ancr.labels.audit",
-    "audit_labels": "ancr.selection.label_audit",
+    "audit_labels": "ancr.labels.label_audit",
     "next_to_label": "ancr.labels.next_to_label",
-    "ExplanationDisplay": "ancr.displays",
-    "ResidualDisplay": "ancr.displays",
+    "ExplanationDisplay": "ancr.classifiers.displays",
+    "ResidualDisplay": "ancr.classifiers.displays",
     "compare": "ancr.experiments.compare",
-    "project_simplex": "ancr.sets",
+    "project_simplex": "ancr.axes.sets",
     "solve": "ancr.solvers",
 }
 

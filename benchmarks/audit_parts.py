@@ -22,7 +22,7 @@ from ancr.labels.odds import odds_against
 from ancr.labels.patterns import by_patterns
 from ancr.labels.repetition import repetition
 from ancr.labels.suspicion import Errors
-from ancr.labels.temperature import fit_temperature
+from ancr.selection.temperature import fit_temperature
 
 SETTING = {"kernel": "rbf", "gamma": 1.0, "power": 0.5, "alpha": 0.1, "relaxation": 0.3, "rule": "res"}
 

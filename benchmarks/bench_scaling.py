@@ -21,10 +21,10 @@ def measure(n, with_gram):
     import resource
     import time
 
-    from ancr.dictionary import Dictionary
-    from ancr.problem import Problem
-    from ancr.quadratics import ridge
-    from ancr.sets import SETS
+    from ancr.axes.problem import Problem
+    from ancr.axes.quadratics import ridge
+    from ancr.axes.sets import SETS
+    from ancr.dictionary.atoms import Dictionary
     from ancr.solvers.working_set.host import HostWorkingSet
 
     rng = np.random.default_rng(0)

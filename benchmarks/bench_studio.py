@@ -190,7 +190,7 @@ async def simulate(seed, rounds):
     sys.path.insert(0, str(Path(__file__).parent))
     import labelling
 
-    from ancr.model_file import Model
+    from ancr.samples.model_file import Model
 
     X, y, test, truth = labelling.load("stanford40")
     random, classes = np.random.default_rng(seed), int(y.max()) + 1

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 import ancr
 from ancr import datasets
-from ancr.atomic import write_text
+from ancr._core.files import write_text
 
 METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest")
 OUTPUT = Path(__file__).parent / "results" / "when_to_use.md"

@@ -41,7 +41,7 @@ answers.iloc[:4, :6]
 
 # %%
 # In a service: load once, answer many times.
-from ancr.model_file import Model
+from ancr.samples.model_file import Model
 
 model = Model.load(folder / "model.npz")
 fitted = model.build()

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
 
 from ancr import ANCRClassifier
-from ancr.rules import Rule
+from ancr.axes.rules import Rule
 
 
 class Energy(Rule):

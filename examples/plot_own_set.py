@@ -14,8 +14,8 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from ancr import RepresentationClassifier, solve
-from ancr.backends.arrays import namespace, row_dots
-from ancr.sets import Set
+from ancr._core.arrays import namespace, row_dots
+from ancr.axes.sets import Set
 
 
 class CappedSimplex(Set):

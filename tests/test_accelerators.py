@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from ancr import ANCRClassifier, solve
-from ancr.backends.arrays import to_numpy
-from ancr.backends.memory import free_bytes
+from ancr._core.arrays import to_numpy
+from ancr._core.budgets import free_bytes
 from tests.test_array_api import (
     CASES,
     EVERY,
@@ -86,5 +86,5 @@ def test_blocks_follow_free_memory_and_shrink_where_it_is_not_enough(on_device, 
     assert 2**20 < free_bytes(samples)
     whole = to_numpy(clf.predict(queries))
     # Five blocks and more, from what is said to be free.
-    monkeypatch.setattr("ancr.backends.memory.free_bytes", lambda array: 4 * 100 * 5 * 400 * 8)
+    monkeypatch.setattr("ancr._core.budgets.free_bytes", lambda array: 4 * 100 * 5 * 400 * 8)
     np.testing.assert_array_equal(to_numpy(clf.predict(queries)), whole)

@@ -33,10 +33,10 @@ from ancr import (
     project_simplex,
     solve,
 )
-from ancr.backends.arrays import to_numpy
-from ancr.problem import Problem
+from ancr._core.arrays import to_numpy
+from ancr.axes.problem import Problem
+from ancr.axes.spaces import Space
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.spaces import Space
 from tests.array_libraries import converter
 
 CLASSIFIERS = [

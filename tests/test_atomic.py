@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from ancr.atomic import atomic_folder, atomic_path, check_folder, write_text
+from ancr._core.files import atomic_folder, atomic_path, check_folder, write_text
 
 
 def drafts(folder):
@@ -31,7 +31,7 @@ def test_an_error_keeps_the_old_file(tmp_path):
 
 def write_forever(folder):
     """A process that holds a draft in the folder; gives it once the draft is there."""
-    code = "import sys, time; from ancr.atomic import atomic_path\nwith atomic_path(sys.argv[1]): time.sleep(600)"
+    code = "import sys, time; from ancr._core.files import atomic_path\nwith atomic_path(sys.argv[1]): time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", code, folder / "other.npz"])
     while not drafts(folder):
         assert process.poll() is None
@@ -58,7 +58,7 @@ def test_a_full_disk_names_the_file_asked_for(tmp_path):
     path.write_text("old")
     code = f"""
         import resource, signal
-        from ancr.atomic import write_text
+        from ancr._core.files import write_text
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, {resource.RLIM_INFINITY}))
         try:

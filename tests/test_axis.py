@@ -5,10 +5,10 @@ from inspect import signature
 import pytest
 from sklearn.base import clone
 
+from ancr.axes.quadratics import Quadratic, weights_of
+from ancr.axes.rules import RULES
+from ancr.axes.sets import SETS
 from ancr.classifiers.rivals import Mixed
-from ancr.quadratics import Quadratic, weights_of
-from ancr.rules import RULES
-from ancr.sets import SETS
 from ancr.solvers import ADMM, ClosedForm, DeviceWorkingSet, HostWorkingSet, InteriorPoint, Relaxed, SparseAugmented
 
 KINDS = [type(one) for one in (*SETS.values(), *RULES.values())]

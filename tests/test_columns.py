@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ancr import ANCRClassifier, ANCRClassifierCV, CRCClassifier
-from ancr.columns import dominant_column
+from ancr._core.column_scales import dominant_column
 from ancr.datasets import DataNotFoundError, load_ar, load_cars, load_cub200, load_stanford40, load_usps
 from tests.array_libraries import BACKENDS, converter
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.preprocessing import normalize
 
 from ancr import Dictionary
-from ancr.backends.arrays import to_numpy, unit_rows
+from ancr._core.arrays import to_numpy, unit_rows
 
 
 def test_blocks_order_and_norms():

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import ancr
-from ancr.thumbnails import png_uri
+from ancr._core.thumbnails import png_uri
 
 plt = pytest.importorskip("matplotlib.pyplot")
 plt.switch_backend("agg")

@@ -11,11 +11,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ancr.backends.arrays import dense, to_numpy
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
-from ancr.quadratics import QUADRATICS, Quadratic
-from ancr.sets import SETS
+from ancr._core.arrays import dense, to_numpy
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import QUADRATICS, Quadratic
+from ancr.axes.sets import SETS
+from ancr.dictionary.atoms import Dictionary
 from ancr.solvers import ADMM, ClosedForm, DeviceWorkingSet, HostWorkingSet, InteriorPoint, Relaxed, make_solver
 from tests.array_libraries import BACKENDS, converter
 from tests.conftest import PROBLEMS, named_problem

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import ancr
-from ancr.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
+from ancr.samples.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from ancr import ACRClassifier, ANCRClassifier, CRCClassifier
-from ancr.dictionary import Dictionary
-from ancr.rules import RULES, class_residuals
+from ancr.axes.rules import RULES, class_residuals
+from ancr.dictionary.atoms import Dictionary
 
 
 def written_out(dictionary, queries, codes, rule):

@@ -10,12 +10,12 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import orthogonal_mp
 
 import ancr
-from ancr.backends.arrays import to_numpy
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
+from ancr._core.arrays import to_numpy
+from ancr.axes.problem import Problem
+from ancr.axes.spaces import Space
+from ancr.dictionary.atoms import Dictionary
 from ancr.solvers import make_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.spaces import Space
 from tests.array_libraries import converter
 
 SETS = ["free", "affine", "nonnegative", "simplex"]
@@ -339,8 +339,8 @@ def test_matching_pursuit_prefers_atoms_of_more_weight():
 
 
 def test_matching_pursuit_on_arrays_of_any_library_picks_the_same():
-    from ancr.solvers.kernels import add_matching_pursuit
     from ancr.solvers.matching_pursuit import matching_pursuit
+    from ancr.solvers.sparse_kernels import add_matching_pursuit
 
     X, _, Q, weights = a_problem(15)
     codes = np.zeros((len(Q), len(X)))

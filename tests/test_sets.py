@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ancr import project_simplex
-from ancr.sets import SETS
+from ancr.axes.sets import SETS
 
 
 def by_sorting(point):

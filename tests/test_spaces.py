@@ -18,17 +18,17 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ancr
-from ancr.backends.arrays import dense
-from ancr.dictionary import Dictionary
-from ancr.kernel_dictionary import KernelDictionary, WhitenedDictionary
-from ancr.kernels import RBF, Function, Linear, Polynomial, Precomputed
-from ancr.problem import Problem
-from ancr.quadratics import QUADRATICS
-from ancr.rules import RULES
-from ancr.sets import SETS
+from ancr._core.arrays import dense
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import QUADRATICS
+from ancr.axes.rules import RULES
+from ancr.axes.sets import SETS
+from ancr.axes.spaces import Space
+from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.inner_products import KernelDictionary, WhitenedDictionary
+from ancr.dictionary.mercer import RBF, Function, Linear, Polynomial, Precomputed
 from ancr.solvers import ADMM, HostWorkingSet, make_solver
 from ancr.solvers.choice import accepts
-from ancr.spaces import Space
 from tests.array_libraries import without_dispatch
 from tests.conftest import PROBLEMS, named_problem
 from tests.oracle import best_by_quadprog

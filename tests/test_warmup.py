@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ancr.backends import compiling, kernels
-from ancr.warmup import warm_up
+from ancr._core import array_kernels, compiling
+from ancr.classifiers.warmup import warm_up
 from tests.command_line import invoke
 
 
@@ -27,7 +27,7 @@ def test_a_terminal_is_told_once_that_we_compile(monkeypatch, stream):
     announcer.on_start(compilation(test_a_terminal_is_told_once_that_we_compile))  # not ours
     assert stream.getvalue() == ""
     for _ in range(2):
-        announcer.on_start(compilation(kernels.project_simplex_rows.py_func))
+        announcer.on_start(compilation(array_kernels.project_simplex_rows.py_func))
     lines = stream.getvalue().splitlines()
     assert len(lines) == (1 if stream.isatty() else 0)
     assert all("`ancr warmup`" in line for line in lines)

@@ -6,8 +6,8 @@ from html import escape
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import to_numpy
-from ancr.thumbnails import png_uri
+from ancr._core.arrays import to_numpy
+from ancr._core.thumbnails import png_uri
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,6 +1,6 @@
 """The paper's methods as presets: a quadratic, a set, and the defaults their authors chose."""
 
-from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.representation import BaseRepresentationClassifier
 
 
 class CRCClassifier(BaseRepresentationClassifier):

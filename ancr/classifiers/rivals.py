@@ -2,10 +2,10 @@
 
 from sklearn.utils._param_validation import StrOptions
 
-from ancr.classifiers.base import BaseRepresentationClassifier
-from ancr.problem import Problem
-from ancr.quadratics import times_square
-from ancr.rules import Rule, log_ratio
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import times_square
+from ancr.axes.rules import Rule, log_ratio
+from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.solvers import Solver, SparseAugmented, make_solver
 
 

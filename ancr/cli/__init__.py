@@ -5,13 +5,13 @@ from typing import Any
 import click
 
 from ancr import __version__
+from ancr.cli.compile_ahead import warmup
 from ancr.cli.data import datasets, extract, fetch
-from ancr.cli.experiments import compare, reproduce
 from ancr.cli.labels import audit, next_
 from ancr.cli.models import predict, train
+from ancr.cli.open_studio import studio
 from ancr.cli.options import spell_out_what_the_terminal_lacks
-from ancr.cli.studio import studio
-from ancr.cli.warmup import warmup
+from ancr.cli.runs import compare, reproduce
 
 
 class _Commands(click.Group):

@@ -86,7 +86,7 @@ def extract(source: str, output: Path, data_home: Path | None, features: str | N
       ancr extract photos --backbone resnet18 --output photos.npz
     """
     with readable_errors():
-        from ancr.features.to_file import extract_plain_to_file, extract_to_file, load_source
+        from ancr.datasets.extraction_file import extract_plain_to_file, extract_to_file, load_source
 
         check_output(output)
         bunch = load_source(source, data_home)

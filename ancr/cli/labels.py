@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from ancr._core.spreadsheet import harmless
 from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
-from ancr.spreadsheet import harmless
 
 _SIDE = 96
 
@@ -51,10 +51,10 @@ def audit(
       ancr audit wine.csv --label target --output wine-audit
     """
     with readable_errors():
-        from ancr.atomic import check_folder, write_text
-        from ancr.features.user_data import load_user_data
-        from ancr.labels.page import audit_page
-        from ancr.progress import progress_bar
+        from ancr._core.files import check_folder, write_text
+        from ancr._core.progress import progress_bar
+        from ancr.labels.audit_page import audit_page
+        from ancr.samples.user_data import load_user_data
 
         check_folder(output / "audit.csv", create=True)
         _refuse_other_data(output, data)
@@ -95,7 +95,7 @@ def _refuse_other_data(output: Path, data: Path) -> None:
 def _audited(user_data: Any, standardize: bool | None) -> Any:
     """The audit, on scaled columns where a classifier would be trained on them."""
     from ancr import ANCRClassifierCV, audit_labels
-    from ancr.features.columns import StandardColumns
+    from ancr.samples.scaling import StandardColumns
 
     bunch = user_data.bunch
     vectors = bunch.data
@@ -106,7 +106,7 @@ def _audited(user_data: Any, standardize: bool | None) -> Any:
 
 
 def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> None:
-    from ancr.atomic import atomic_path
+    from ancr._core.files import atomic_path
 
     sides = {"against": found.speaks_against, "for": found.speaks_for}
     count = found.speaks_for.indices.shape[1]
@@ -175,10 +175,10 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         import numpy as np
 
         from ancr import next_to_label
-        from ancr.atomic import write_text
-        from ancr.features.user_data import query_chunks
-        from ancr.model_file import Model
-        from ancr.progress import progress_bar
+        from ancr._core.files import write_text
+        from ancr._core.progress import progress_bar
+        from ancr.samples.model_file import Model
+        from ancr.samples.user_data import query_chunks
 
         if output is not None:
             check_output(output, model, pool)

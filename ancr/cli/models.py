@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from ancr._core.spreadsheet import harmless
 from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
-from ancr.spreadsheet import harmless
 
 
 @click.command()
@@ -50,8 +50,8 @@ def train(
       ancr train wine.csv --label target --kernel rbf --gamma 0.1 --output wine-model.npz
     """
     with readable_errors():
-        from ancr.features.user_data import load_user_data
-        from ancr.model_file import Model, make_classifier
+        from ancr.samples.model_file import Model, make_classifier
+        from ancr.samples.user_data import load_user_data
 
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
@@ -101,9 +101,9 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
       ancr predict wine-model.npz wine.csv --output wine-labels.csv
     """
     with readable_errors():
-        from ancr.atomic import atomic_path
-        from ancr.features.user_data import query_chunks
-        from ancr.model_file import Model
+        from ancr._core.files import atomic_path
+        from ancr.samples.model_file import Model
+        from ancr.samples.user_data import query_chunks
 
         check_output(output, model, data)
         trained, count = Model.load(model), 0

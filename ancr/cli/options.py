@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ancr.messages import one_line
+from ancr._core.messages import one_line
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 DATA_HOME = click.option(
@@ -64,8 +64,8 @@ def readable_errors() -> Iterator[None]:
 
 def _message(error: BaseException) -> str:
     """The message of an error in one line; only the trees of folders that we show keep their lines."""
+    from ancr._core.locations import WrongTreeError
     from ancr.datasets import DataNotFoundError
-    from ancr.datasets._locate import WrongTreeError
 
     if isinstance(error, MemoryError):
         return f"not enough memory: {one_line(error)}"
@@ -83,7 +83,7 @@ def say(message: str, err: bool = False) -> None:
 
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise before the work if a file cannot be written, or if it would overwrite an input."""
-    from ancr.atomic import check_folder
+    from ancr._core.files import check_folder
 
     check_folder(output)
     for path in inputs:

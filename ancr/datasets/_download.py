@@ -4,8 +4,8 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from ancr.datasets._locate import cache_home
-from ancr.progress import progress_bar
+from ancr._core.locations import cache_home
+from ancr._core.progress import progress_bar
 
 _CHUNK = 1 << 18
 

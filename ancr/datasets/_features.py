@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ancr.datasets._array_files import check_arrays, read_npz
+from ancr._core.locations import DataNotFoundError, data_homes
 from ancr.datasets._bunch import dataset_bunch
-from ancr.datasets._locate import DataNotFoundError, data_homes
+from ancr.samples.array_files import check_arrays, read_npz
 
 _FIELDS = ("features", "labels", "is_train", "class_names", "image_names")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ancr.datasets._array_files import check_arrays, read_mat
+from ancr._core.locations import find_data
 from ancr.datasets._bunch import dataset_bunch
-from ancr.datasets._locate import find_data
 from ancr.datasets.registry import dataset_info
+from ancr.samples.array_files import check_arrays, read_mat
 
 
 def load_ar(data_home=None):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ancr.datasets._array_files import check_arrays, read_mat
+from ancr._core.locations import find_tree
+from ancr._core.messages import one_line
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
-from ancr.datasets._locate import find_tree
 from ancr.datasets.registry import dataset_info
-from ancr.messages import one_line
+from ancr.samples.array_files import check_arrays, read_mat
 
 
 def load_cars(data_home=None, *, features=None):

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ancr.datasets._locate import DataNotFoundError, download_home, find_tree
+from ancr._core.locations import DataNotFoundError, download_home, find_tree
 from ancr.datasets.registry import dataset_info
 
 

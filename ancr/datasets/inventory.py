@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ancr.datasets._locate import DataNotFoundError, data_homes, find_tree
+from ancr._core.locations import DataNotFoundError, data_homes, find_tree
 from ancr.datasets.registry import REGISTRY, DatasetInfo
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ancr.messages import counted, plain
+from ancr._core.messages import counted, plain
 
 
 def per_class_split(target, n_per_class, seed, pool=None):

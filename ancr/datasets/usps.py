@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ancr._core.locations import find_data
 from ancr.datasets._bunch import dataset_bunch
-from ancr.datasets._locate import find_data
 from ancr.datasets.registry import dataset_info
 from ancr.datasets.splits import per_class_split
 

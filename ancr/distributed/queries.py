@@ -15,7 +15,7 @@ from distributed import WorkerPlugin, default_client, get_worker
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ancr.backends.arrays import to_numpy
+from ancr._core.arrays import to_numpy
 
 
 class Resident(WorkerPlugin):

@@ -16,12 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from ancr.backends.arrays import unit_rows
-from ancr.dictionary import Dictionary, kind_of_labels
+from ancr._core.arrays import unit_rows
+from ancr.axes.rules import class_residuals
+from ancr.dictionary.atoms import Dictionary, kind_of_labels
 from ancr.distributed.shards import Candidates, Question, Shard, price
-from ancr.rules import class_residuals
 from ancr.solvers.choice import find_solver
-from ancr.solvers.working_set.tolerances import not_certified
+from ancr.solvers.working_set.thresholds import not_certified
 
 # Queries whose candidates the client holds at once.
 BLOCK_QUERIES = 256
@@ -38,7 +38,7 @@ class ShardedSolution:
     codes : CSR array of shape (n_queries, n_atoms)
         Columns in the order of the shards and of the rows in them.
     objective, gap, n_iter, converged : ndarray of shape (n_queries,)
-        As in `ancr.solution.Solution`; an iteration prices all atoms once.
+        As in `ancr.certificate.solution.Solution`; an iteration prices all atoms once.
 
     Examples
     --------

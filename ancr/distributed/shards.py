@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import unit_rows
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
+from ancr._core.arrays import unit_rows
+from ancr.axes.problem import Problem
+from ancr.dictionary.atoms import Dictionary
 from ancr.solvers.working_set.host import HostWorkingSet
 
 # Atoms priced together: with 256 float32 features a chunk takes a few MB, and so do its products with 500 queries.
@@ -314,7 +314,7 @@ class Candidates:
             self.level, self._inside = 0.0, float((2.0 * pull * step - ridge * step**2).sum())
 
     def _bound(self, answers):
-        """The bounds of `ancr.sets` on f(c) − f*, with the shards' answers for the atoms outside.
+        """The bounds of `ancr.axes.sets` on f(c) − f*, with the shards' answers for the atoms outside.
 
         Simplex: 2(max p − pᵀc). Orthant, by strong convexity: Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), which
         is p_j²/λ for an atom outside with a positive pull and zero for the others.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ancr.atomic import atomic_path
+from ancr._core.files import atomic_path
 
 _HARD, _WITNESSES = 12, 4
 

@@ -4,8 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from ancr.backends.arrays import concat
-from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr._core.arrays import concat
+from ancr.classifiers.representation import BaseRepresentationClassifier
 
 
 def predict_certified(classifier, queries):

@@ -11,7 +11,7 @@ from html import escape
 
 import numpy as np
 
-from ancr.atomic import write_text
+from ancr._core.files import write_text
 
 WIDTH, HEIGHT = 340, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 26, 40

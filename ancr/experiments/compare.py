@@ -13,7 +13,9 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
-from ancr.atomic import check_folder
+from ancr._core.files import check_folder
+from ancr._core.messages import naming
+from ancr.classifiers.warmup import warm_up
 from ancr.experiments.answers import AnswerFolder
 from ancr.experiments.cells import CellFile
 from ancr.experiments.comparison import Comparison
@@ -23,9 +25,7 @@ from ancr.experiments.methods import KNOWN_PROTOCOLS
 from ancr.experiments.own_methods import is_import_path, load_method, method_name, own_method
 from ancr.experiments.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
 from ancr.experiments.sources import UserSource, learning_setting
-from ancr.features.user_data import UserData
-from ancr.messages import naming
-from ancr.warmup import warm_up
+from ancr.samples.user_data import UserData
 
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
 DEFAULT_PROTOCOLS = ("cv",)

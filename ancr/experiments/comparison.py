@@ -268,7 +268,7 @@ class Comparison:
         path : path-like
             The ``.html`` file.
         """
-        from ancr.atomic import write_text
+        from ancr._core.files import write_text
 
         write_text(path, self.to_html())
 

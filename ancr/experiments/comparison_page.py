@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ancr._core.messages import one_line
+from ancr._core.thumbnails import png_uri
 from ancr.experiments.answer import confusion, learning_means
 from ancr.experiments.charts import Panel, Series, heat_chart, interval_chart, line_chart, write_charts
 from ancr.experiments.method_progress import shown_time
 from ancr.experiments.page import render_page
 from ancr.experiments.significance import wilson_interval
 from ancr.experiments.table_formats import write_tables
-from ancr.messages import one_line
-from ancr.thumbnails import png_uri
 
 _BINS = 8
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ancr._core.messages import one_line
+from ancr._core.progress import progress_bar
 from ancr.experiments.cells import CellFile
 from ancr.experiments.method_progress import method_progress
 from ancr.experiments.report import Report
 from ancr.experiments.runner import FailedCellsError, run_missing
 from ancr.experiments.table_formats import write_tables
-from ancr.messages import one_line
-from ancr.progress import progress_bar
 
 
 @dataclass(frozen=True)

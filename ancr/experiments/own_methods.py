@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sklearn.base import BaseEstimator, clone
 
+from ancr._core.messages import one_line
 from ancr.experiments.method import Method
-from ancr.messages import one_line
 
 
 def is_import_path(text):

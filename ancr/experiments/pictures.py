@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr.datasets._locate import DataNotFoundError, data_homes, find_tree
-from ancr.datasets.folder import IMAGE_SUFFIXES
+from ancr._core.locations import DataNotFoundError, data_homes, find_tree
 from ancr.features.images import reading
+from ancr.samples.folders import IMAGE_SUFFIXES
 
 _SIDE = 160
 

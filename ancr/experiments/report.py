@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ancr.atomic import write_text
+from ancr._core.files import write_text
 from ancr.experiments.findings import make_findings
 from ancr.experiments.method_progress import shown_time
 from ancr.experiments.page import render_page

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.svm import SVC
 
+from ancr.axes.spaces import signed_power
 from ancr.experiments.method import Method
-from ancr.spaces import signed_power
 
 _WIDTHS = [0.5, 1.0, 2.0]
 

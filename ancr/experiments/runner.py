@@ -20,13 +20,13 @@ from joblib import cpu_count
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from ancr._core.messages import one_line
 from ancr.experiments.answers import AnswerFolder, Answers
 from ancr.experiments.cells import Cell
 from ancr.experiments.certification import predict_certified
 from ancr.experiments.method import Method
 from ancr.experiments.methods import PROTOCOLS, methods_for
 from ancr.experiments.sources import Source
-from ancr.messages import one_line
 
 
 class TimeIsUpError(RuntimeError):

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from ancr import datasets
-from ancr.columns import dominant_column
+from ancr._core.column_scales import dominant_column
+from ancr._core.messages import counted
 from ancr.datasets import dataset_info, per_class_split
 from ancr.experiments.pictures import read_picture, stored_pictures
 from ancr.features import Eigenfaces
-from ancr.features.columns import StandardColumns
-from ancr.messages import counted
+from ancr.samples.scaling import StandardColumns
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from ancr.atomic import write_text
+from ancr._core.files import write_text
 
 
 def to_rich(table):

@@ -15,10 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
 import ancr
+from ancr.axes.rules import RULES
 from ancr.experiments.method import Method
 from ancr.experiments.published import LARGE, PRINTED
 from ancr.experiments.rivals import grid_search, rivals
-from ancr.rules import RULES
 
 _LINEAR = {"kernels": ["linear"], "powers": [1.0]}
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from ancr.datasets._locate import cache_home
+from ancr._core.locations import cache_home
 from ancr.features._torch import choose_device
 from ancr.features.backbones import check_name, layers_of, load_backbone
 from ancr.features.extraction import Extractor, resolve_precision

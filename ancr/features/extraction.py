@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ancr._core.progress import progress_bar
 from ancr.features._torch import choose_device, import_torch
 from ancr.features.backbones import Backbone
 from ancr.features.images import DecodedImages, collate
 from ancr.features.pooling import average_pooling, bilinear_pooling, fisher_pooling
-from ancr.progress import progress_bar
 
 _POOLINGS = {"average": average_pooling, "bilinear": bilinear_pooling}
 

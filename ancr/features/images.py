@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr.messages import one_line
+from ancr._core.messages import one_line
 
 
 class UnreadableImageError(OSError):

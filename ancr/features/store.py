@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr.atomic import atomic_folder, atomic_path
+from ancr._core.files import atomic_folder, atomic_path
 
 
 class FeatureStore:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr.backends.arrays import to_numpy
+from ancr._core.arrays import to_numpy
 from ancr.labels.evidence import evidence_against
 from ancr.labels.held_out import Judgement, Witnesses, can_leave_out, leave_each_out
 from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
@@ -18,7 +18,7 @@ from ancr.labels.odds import odds_against
 from ancr.labels.patterns import by_patterns
 from ancr.labels.repetition import SYSTEMATIC, repetition
 from ancr.labels.suspicion import ErrorCount, Errors
-from ancr.labels.temperature import fit_temperature
+from ancr.selection.temperature import fit_temperature
 
 # The least that a suspicious sample keeps of its weight: at zero it could not be judged again.
 _LEAST_WEIGHT = 1e-3

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ancr.backends.arrays import Array, in_double, map_rows, to_numpy
-from ancr.dictionary import BaseDictionary
-from ancr.problem import Problem
+from ancr._core.arrays import Array, in_double, map_rows, to_numpy
+from ancr.axes.problem import Problem
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.solvers.choice import make_solver
 
 

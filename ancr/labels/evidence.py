@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ancr.labels.odds import all_others, best_other
 from ancr.labels.suspicion import random_labels
-from ancr.labels.temperature import fit_temperature
+from ancr.selection.temperature import fit_temperature
 
 # Random labels for each sample.
 _DRAWS = 5

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ancr.backends.arrays import Array, dense, to_numpy
-from ancr.dictionary import BaseDictionary
+from ancr._core.arrays import Array, dense, to_numpy
+from ancr.axes.problem import Problem
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.labels.opinions import combined, smooth_problem
-from ancr.problem import Problem
 from ancr.solvers.leave_one_out import LeaveOneOut
 
 # Witnesses that are kept for each sample, on either side.
@@ -188,7 +188,7 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
     folds : list
         ``(train, test)`` row numbers.
     part : callable
-        ``part(X, rows, columns)``: some of the samples, as `ancr.spaces.Space.part`.
+        ``part(X, rows, columns)``: some of the samples, as `ancr.axes.spaces.Space.part`.
     """
     n, classes = len(y), np.unique(y)
     decisions, misfits, judged = np.zeros((n, len(classes))), np.zeros(n), np.zeros(n, bool)

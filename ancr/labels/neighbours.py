@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ancr.backends.arrays import Array, check_same_kind, in_double, to_numpy
-from ancr.dictionary import BaseDictionary, check_samples
+from ancr._core.arrays import Array, check_same_kind, in_double, to_numpy
+from ancr.dictionary.atoms import BaseDictionary, check_samples
 
 # A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
 NEAR = 0.2

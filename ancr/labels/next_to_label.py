@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
-from ancr.axis import check_takes
-from ancr.backends.arrays import Array, check_same_kind, in_double, is_foreign, map_rows, take_rows, to_numpy
-from ancr.classifiers.base import BaseRepresentationClassifier
-from ancr.dictionary import check_samples
+from ancr._core.arrays import Array, check_same_kind, in_double, is_foreign, map_rows, take_rows, to_numpy
+from ancr._core.axis import check_takes
+from ancr._core.messages import naming
+from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.dictionary.atoms import check_samples
 from ancr.labels.coverage import best_represented
-from ancr.messages import naming
 
 # Batches of the least sure samples that one is chosen from.
 _BATCHES = 6

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from ancr.dictionary import BaseDictionary
-from ancr.labels.temperature import fit_temperature
-from ancr.problem import Problem
+from ancr.axes.problem import Problem
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.selection.temperature import fit_temperature
 
 
 def smooth_problem(dictionary: BaseDictionary) -> Problem:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from ancr.backends.arrays import like, namespace, row_squares, row_sums, softmax, to_numpy
-from ancr.labels.temperature import fit_temperature
+from ancr._core.arrays import like, namespace, row_squares, row_sums, softmax, to_numpy
+from ancr.selection.temperature import fit_temperature
 
 __all__ = ["Trust", "brier_losses", "calibration_error", "concentration", "fit_temperature", "least_threshold"]
 

@@ -17,22 +17,22 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ancr import spaces
-from ancr.backends.arrays import check_labels, concat, is_foreign, is_single, like, to_numpy
-from ancr.classifiers.base import BaseRepresentationClassifier, check_two_classes, weights_of_samples
-from ancr.columns import warn_of_dominant_column
-from ancr.messages import naming
-from ancr.progress import progress_bar
-from ancr.rules import named_rule
+from ancr._core.arrays import check_labels, concat, is_foreign, is_single, like, to_numpy
+from ancr._core.column_scales import warn_of_dominant_column
+from ancr._core.messages import naming
+from ancr._core.progress import progress_bar
+from ancr.axes import spaces
+from ancr.axes.rules import named_rule
+from ancr.axes.sets import asks_for_unit_sum
+from ancr.axes.spaces import Space, grid_of_spaces
+from ancr.classifiers.representation import BaseRepresentationClassifier, check_two_classes, weights_of_samples
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import candidates, choose, results_table
 from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
-from ancr.sets import asks_for_unit_sum
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.solvers.working_set.host import GRAM_BUDGET
-from ancr.spaces import Space, grid_of_spaces
 
 # The lists of the grid, and the parameter of the classifier whose values each holds.
 _LISTS = {
@@ -497,20 +497,6 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         labels = labels.astype(both if numbers else object)
         labels[~sure] = self.reject_label_
         return like(labels, decisions) if numbers else labels
-
-    def audit(self):
-        """The labels of the training samples, each judged by all other samples at the chosen settings.
-
-        Nothing is searched or fitted again. See `ancr.audit_labels`.
-
-        Returns
-        -------
-        LabelAudit
-        """
-        from ancr.labels.audit import audit_fitted
-
-        check_is_fitted(self)
-        return audit_fitted(self, self._given_labels)
 
     def confidence(self, X):
         """Probability that `predict` is right, from the margin of the decision values and the code's concentration.

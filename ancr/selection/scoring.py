@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import concat, in_double, is_foreign, like, namespace, row_major, to_numpy
-from ancr.problem import Problem
-from ancr.rules import Rule, named_rule
+from ancr._core.arrays import concat, in_double, is_foreign, like, namespace, row_major, to_numpy
+from ancr.axes.problem import Problem
+from ancr.axes.rules import Rule, named_rule
+from ancr.axes.sets import Set
+from ancr.axes.spaces import Space
 from ancr.selection.calibration import brier_losses, concentration, fit_temperature
-from ancr.sets import Set
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.spaces import Space
 
 # Codes that only have to decide a class need not be exact to the last digit.
 _TOL = 1e-4

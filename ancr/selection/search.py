@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ancr.axes.sets import named_set
+from ancr.axes.spaces import Space
 from ancr.selection.scoring import Candidate, Folds, Outcome, best_setting, choose, leave_one_out
-from ancr.sets import named_set
-from ancr.spaces import Space
 
 # Spaces that the screening keeps, and the most samples that it looks at.
 KEPT_SPACES, SCREENED_SAMPLES = 3, 1500

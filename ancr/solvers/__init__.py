@@ -8,18 +8,18 @@ from typing import Any
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr import spaces
-from ancr.backends.arrays import check_labels, check_rows, check_same_kind, is_foreign
-from ancr.dictionary import check_samples
-from ancr.messages import naming
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic
-from ancr.sets import Set
-from ancr.solution import Solution
+from ancr._core.arrays import check_labels, check_rows, check_same_kind, is_foreign
+from ancr._core.messages import naming
+from ancr.axes import spaces
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.axes.sets import Set
+from ancr.certificate.solution import Solution
+from ancr.dictionary.atoms import check_samples
 from ancr.solvers.admm import ADMM
-from ancr.solvers.base import Solver
 from ancr.solvers.choice import PARAMETER_CONSTRAINTS, SOLVERS, make_solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.contract import Solver
 from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ancr.backends.arrays import Array
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic
-from ancr.sets import SETS
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.axes.sets import SETS
+from ancr.certificate.solution import Solution
+from ancr.solvers.contract import Solver
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import refuses
 

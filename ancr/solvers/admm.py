@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import (
+from ancr._core.arrays import (
     Array,
     add_to_diagonal,
     concat,
@@ -36,11 +36,11 @@ from ancr.backends.arrays import (
     row_squares,
     to_numpy,
 )
-from ancr.backends.psd import psd_inverse
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
-from ancr.tolerances import Tolerances
+from ancr._core.psd import psd_inverse
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.certificate.tolerances import Tolerances
+from ancr.solvers.contract import Solver
 
 # Used where neither `tol` nor `max_iter` is given.
 DEFAULT_MAX_ITER = 10_000

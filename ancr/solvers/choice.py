@@ -8,13 +8,13 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ancr.problem import Problem
-from ancr.quadratics import QUADRATICS
-from ancr.sets import SETS, Set
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import QUADRATICS
+from ancr.axes.sets import SETS, Set
 from ancr.solvers.absolute import DeviceAbsolute
 from ancr.solvers.admm import ADMM
-from ancr.solvers.base import Solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.contract import Solver
 from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed

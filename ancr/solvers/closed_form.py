@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ancr.backends.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_sums
-from ancr.backends.psd import psd_solver
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_sums
+from ancr._core.psd import psd_solver
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.certificate.solution import Solution
+from ancr.solvers.contract import Solver
 
 
 class ClosedForm(Solver):

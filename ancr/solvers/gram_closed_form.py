@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ancr.backends.arrays import Array, add_to_diagonal, concat_columns, device, namespace, row_major, row_sums
-from ancr.backends.psd import psd_inverse, psd_solver
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array, add_to_diagonal, concat_columns, device, namespace, row_major, row_sums
+from ancr._core.psd import psd_inverse, psd_solver
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.contract import Solver
 
 
 class GramClosedForm(Solver):

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ancr.backends.arrays import Array
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.solvers.contract import Solver
 
 MAX_ITER = 400
 
@@ -62,7 +62,7 @@ class InteriorPoint(Solver):
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        from ancr.solvers.kernels import follow_central_path
+        from ancr.solvers.sparse_kernels import follow_central_path
 
         codes = np.zeros((len(queries), self.problem.dictionary.n_atoms))
         n_iter = np.zeros(len(queries), np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr.backends.arrays import (
+from ancr._core.arrays import (
     Array,
     blas_threads_for,
     in_double,
@@ -34,12 +34,12 @@ from ancr.backends.arrays import (
     namespace,
     row_dots,
 )
-from ancr.backends.psd import psd_inverse
-from ancr.dictionary import BaseDictionary
-from ancr.kernel_dictionary import ProductsDictionary
-from ancr.problem import Problem
-from ancr.solvers.base import Solver
+from ancr._core.psd import psd_inverse
+from ancr.axes.problem import Problem
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.inner_products import ProductsDictionary
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.contract import Solver
 from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.relaxed import Relaxed, factors_of, from_last_pricing, inner_problem, shift
 from ancr.solvers.whitening import spectrum

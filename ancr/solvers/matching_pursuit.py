@@ -1,11 +1,12 @@
 """Orthogonal matching pursuit for all queries in lock-step, on arrays of any library.
 
-`ancr.solvers.kernels.add_matching_pursuit` does the same for NumPy arrays, one query after the other, and explains it.
+`ancr.solvers.sparse_kernels.add_matching_pursuit` does the same for NumPy arrays, one query after the other, and
+explains it.
 """
 
 from __future__ import annotations
 
-from ancr.backends.arrays import Array, concat, device, in_double, map_rows, namespace
+from ancr._core.arrays import Array, concat, device, in_double, map_rows, namespace
 from ancr.solvers.working_set.gathering import gather, put
 
 

@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import Array, concat, in_double, read_only, row_squares, row_sums
-from ancr.certificate import Certificate
-from ancr.dictionary import BaseDictionary
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic, relaxed
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array, concat, in_double, read_only, row_squares, row_sums
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic, relaxed
+from ancr.certificate.bounds import Certificate
+from ancr.certificate.solution import Solution
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.solvers.contract import Solver
 from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run, refuses
@@ -177,7 +177,7 @@ def near_the_set(inner: Solution) -> Array:
 
 def from_last_pricing(run: Run, z: sparse.csr_array) -> np.ndarray:
     """The same from a run that holds b, with H in memory: n·s products for s atoms in use instead of n·d."""
-    from ancr.solvers.kernels import subtract_image
+    from ancr.solvers.sparse_kernels import subtract_image
 
     quadratic, codes = run.problem.quadratic, np.empty_like(run.linear)
     arrays = (z.indptr, z.indices, z.data, run.program.matrix, run.linear, run.rank_one)

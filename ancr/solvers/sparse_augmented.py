@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ancr.backends.arrays import Array, like
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.arrays import Array, like
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
 from ancr.solvers.choice import make_solver
 from ancr.solvers.closed_form import ClosedForm
+from ancr.solvers.contract import Solver
 from ancr.solvers.matching_pursuit import matching_pursuit
 
 
@@ -57,7 +57,7 @@ class SparseAugmented(Solver):
         if self.problem.dictionary.is_foreign:
             solution = replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
         else:
-            from ancr.solvers.kernels import add_matching_pursuit
+            from ancr.solvers.sparse_kernels import add_matching_pursuit
 
             add_matching_pursuit(*products, solution.sorted_codes)
         return solution.with_history() if history else solution

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
-from ancr.backends.arrays import Array, add_to_diagonal, device, in_double, namespace, row_major
-from ancr.backends.psd import lower_factor, solve_lower
-from ancr.dictionary import Dictionary
-from ancr.kernel_dictionary import GramDictionary, WhitenedDictionary
+from ancr._core.arrays import Array, add_to_diagonal, device, in_double, namespace, row_major
+from ancr._core.psd import lower_factor, solve_lower
+from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.inner_products import GramDictionary, WhitenedDictionary
 
 # Below this share of the sum of all eigenvalues, μ would be lost in the rounding of XXᵀ; then X itself is factored.
 _LEAST_SHARE = 1e-6

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ancr import solve
-from ancr.backends.arrays import dense, to_numpy
+from ancr._core.arrays import dense, to_numpy
 from tests.campaign.problems import make_problem
 from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares, RelaxedLeastSquares
 

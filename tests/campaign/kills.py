@@ -91,7 +91,7 @@ def make_folder(folder):
     """Data, images and a model for all commands."""
     from PIL import Image
 
-    from ancr.model_file import Model
+    from ancr.samples.model_file import Model
 
     rng = np.random.default_rng(0)
     rows, names = rng.standard_normal((2000, 50)), tuple(f"c{i}" for i in range(50))

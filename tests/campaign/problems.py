@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ancr.sets import SETS
+from ancr.axes.sets import SETS
 
 # What is drawn on each axis, with its share.
 ATOMS = {"random": 4, "non-negative": 3, "duplicated": 2, "nearly duplicated": 2, "zero": 1, "scaled": 2, "low rank": 2}

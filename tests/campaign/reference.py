@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ancr.quadratics import QUADRATICS
-from ancr.sets import SETS
+from ancr.axes.quadratics import QUADRATICS
+from ancr.axes.sets import SETS
 
 REAL = np.longdouble
 EPS = np.finfo(REAL).eps

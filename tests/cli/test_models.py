@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ancr import ANCRClassifier, CRCClassifier
 from ancr.cli import main
-from ancr.features.user_data import query_chunks
-from ancr.model_file import Model
+from ancr.samples.model_file import Model
+from ancr.samples.user_data import query_chunks
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
 
 

@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
 import ancr
+from ancr.labels.audit import audit_fitted
 from ancr.labels.evidence import evidence_against
 from ancr.labels.odds import all_others, best_other, odds_against
 from ancr.labels.patterns import by_patterns
@@ -102,7 +103,6 @@ def test_scores_are_those_of_refits(digits):
 
 
 def test_a_second_round_helps_where_many_labels_are_wrong(digits):
-    from ancr.labels.audit import audit_fitted
 
     X, y = digits
     given, wrong = flipped(y, 0.4)
@@ -116,7 +116,7 @@ def test_the_default_and_a_fitted_search_audit(digits):
     given, wrong = flipped(y, 0.1)
     grid = {"kernels": ["linear"], "powers": [1.0], "alphas": [0.1], "relaxations": [1.0, None]}
     fitted = ancr.ANCRClassifierCV(**grid).fit(X, given)
-    audit = fitted.audit()
+    audit = audit_fitted(fitted, given)
     again = ancr.audit_labels(X, given, estimator=ancr.ANCRClassifierCV(**grid))
     np.testing.assert_array_equal(audit.ranking, again.ranking)
     assert average_precision_score(wrong, audit.score) > 0.9
@@ -167,7 +167,7 @@ def test_labels_of_samples_without_weight_are_those_given(digits):
     X, y = X[:90], np.array([f"digit {label % 3}" for label in y[:90]])
     weights = np.where(np.arange(90) < 3, 0.0, 1.0)
     one = {"kernels": ["linear"], "powers": [1.0], "constraints": ["simplex"], "alphas": [0.1], "relaxations": [None]}
-    audit = ancr.RepresentationClassifierCV(**one).fit(X, y, sample_weight=weights).audit()
+    audit = audit_fitted(ancr.RepresentationClassifierCV(**one).fit(X, y, sample_weight=weights), y)
     np.testing.assert_array_equal(audit.labels, y)
     np.testing.assert_array_equal(audit.suggested[:3], y[:3])
     assert np.isneginf(audit.score[:3]).all()

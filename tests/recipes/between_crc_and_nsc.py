@@ -1,6 +1,6 @@
 """A quadratic: (1 − β)‖y − Xc‖² + βΣ‖y − X_i c_i‖² + λ‖c‖², CRC at β = 0, NSC at β = 1."""
 
-from ancr.quadratics import Quadratic
+from ancr.axes.quadratics import Quadratic
 
 
 def between_crc_and_nsc(alpha, beta, n_classes):

@@ -1,7 +1,7 @@
 """A set: the simplex with a cap on every entry, so that no sample decides alone."""
 
-from ancr.backends.arrays import namespace, row_dots
-from ancr.sets import Set
+from ancr._core.arrays import namespace, row_dots
+from ancr.axes.sets import Set
 
 
 class CappedSimplex(Set):

@@ -1,6 +1,6 @@
 """A rule: the class with the most energy in the code."""
 
-from ancr.rules import Rule
+from ancr.axes.rules import Rule
 
 
 class Energy(Rule):

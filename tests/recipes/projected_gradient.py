@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from ancr.solution import Solution
+from ancr.certificate.solution import Solution
 from ancr.solvers import Solver
 
 

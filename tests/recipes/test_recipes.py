@@ -13,10 +13,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, solve
-from ancr.backends.arrays import dense, to_numpy
+from ancr._core.arrays import dense, to_numpy
+from ancr.axes.problem import Problem
 from ancr.experiments.experiment import Experiment
 from ancr.experiments.runner import make_plans
-from ancr.problem import Problem
 from ancr.solvers import ADMM
 from tests.array_libraries import BACKENDS, converter
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc

@@ -8,10 +8,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 from ancr import ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
+from ancr.axes.spaces import Space, grid_of_spaces
 from ancr.selection import cross_validation
 from ancr.selection.calibration import brier_losses
 from ancr.selection.search import KEPT_SPACES, SCREENED_SAMPLES
-from ancr.spaces import Space, grid_of_spaces
 
 
 @pytest.fixture(scope="module")

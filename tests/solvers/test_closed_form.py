@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ancr import RepresentationClassifier, solve
-from ancr.backends.arrays import to_numpy
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic
-from ancr.sets import SETS
+from ancr._core.arrays import to_numpy
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.axes.sets import SETS
+from ancr.dictionary.atoms import Dictionary
 from ancr.solvers import ClosedForm
 
 

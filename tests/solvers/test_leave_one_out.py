@@ -5,13 +5,13 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ancr import RepresentationClassifier, solve
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
-from ancr.quadratics import QUADRATICS
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import QUADRATICS
+from ancr.axes.sets import SETS
+from ancr.axes.spaces import Space
+from ancr.dictionary.atoms import Dictionary
 from ancr.selection.scoring import candidates, leave_one_out
-from ancr.sets import SETS
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.spaces import Space
 
 FREE = [
     (quadratic, constraint, None)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 import ancr
 from ancr import ACRClassifier, ANCRClassifier, solve
-from ancr.kernels import RBF
+from ancr.dictionary.mercer import RBF
 
 SETS = ["simplex", "nonnegative", "free", "affine"]
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ancr import ANCRClassifier, solve
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.axes.sets import SETS
 from ancr.datasets import per_class_split
-from ancr.dictionary import Dictionary
-from ancr.problem import Problem
-from ancr.quadratics import Quadratic
-from ancr.sets import SETS
+from ancr.dictionary.atoms import Dictionary
 from ancr.solvers import DeviceWorkingSet
 from ancr.solvers.working_set import device, host
 from tests.array_libraries import converter

@@ -8,7 +8,7 @@ from numba import njit
 from scipy.optimize import nnls
 
 from ancr import solve
-from ancr.problem import Problem
+from ancr.axes.problem import Problem
 from ancr.solvers.working_set import host, host_kernels
 from ancr.solvers.working_set.host import HostWorkingSet
 from tests.oracle import best_objective, objective
@@ -237,9 +237,9 @@ def test_l1_problem_is_certified(constraint):
 
 
 def test_block_quadratics_work_on_every_set():
-    from ancr.dictionary import Dictionary
-    from ancr.quadratics import Quadratic
-    from ancr.sets import SETS
+    from ancr.axes.quadratics import Quadratic
+    from ancr.axes.sets import SETS
+    from ancr.dictionary.atoms import Dictionary
 
     rng = np.random.default_rng(6)
     dictionary = Dictionary.build(rng.standard_normal((40, 12)), np.arange(40) % 4)

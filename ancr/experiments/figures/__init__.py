@@ -3,8 +3,8 @@
 from dataclasses import replace
 from importlib import import_module
 
+from ancr._core.messages import one_line
 from ancr.experiments.charts import Chart, write_charts
-from ancr.messages import one_line
 
 # name -> module and function, in the order of the report; imported only when a figure is drawn
 FIGURES = {

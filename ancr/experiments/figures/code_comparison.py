@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ancr._core.thumbnails import png_uri
 from ancr.experiments.charts import Chart, bar_chart, picture_strip
-from ancr.thumbnails import png_uri
 
 _DIGIT, _ATOMS, _SETTING = 8, 9, "N=50"
 

@@ -1,7 +1,7 @@
 """Example images of each data set that has images."""
 
+from ancr._core.thumbnails import png_uri
 from ancr.experiments.charts import Chart, picture_strip
-from ancr.thumbnails import png_uri
 
 
 def examples(sources):

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr.backends.arrays import (
+from ancr._core.arrays import (
     Array,
     concat,
     device,
@@ -42,16 +42,16 @@ from ancr.backends.arrays import (
     take_rows,
     to_numpy,
 )
-from ancr.backends.memory import working_bytes
-from ancr.backends.small_systems import solve_kept
-from ancr.dictionary import BaseDictionary
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
+from ancr._core.budgets import working_bytes
+from ancr._core.small_systems import solve_kept
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.certificate.tolerances import Tolerances
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.solvers.contract import Solver
 from ancr.solvers.working_set.gathering import combine, gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.tolerances import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
-from ancr.tolerances import Tolerances
+from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
 MATRIX_BUDGET = 2**33

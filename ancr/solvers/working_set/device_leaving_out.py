@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ancr.backends.arrays import Array, like, row_dots, take_rows, to_numpy
-from ancr.dictionary import BaseDictionary
-from ancr.solution import Solution
+from ancr._core.arrays import Array, like, row_dots, take_rows, to_numpy
+from ancr.certificate.solution import Solution
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.solvers.working_set.device import DeviceWorkingSet, _Answer, _Batch, _Prices
 from ancr.solvers.working_set.gathering import gather
 from ancr.solvers.working_set.host import Run
@@ -34,7 +34,7 @@ class DeviceLeavingOut(DeviceWorkingSet):
         Parameters
         ----------
         products : array of shape (n_queries, n_atoms + 1)
-            Queries, see `ancr.kernel_dictionary.ProductsDictionary`.
+            Queries, see `ancr.dictionary.inner_products.ProductsDictionary`.
         own : ndarray of int of shape (n_queries,)
             Position of each query among the atoms.
         rank_one : array of shape (n_queries,)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ancr.backends.arrays import Array, concat, is_single, like, map_rows, namespace, to_numpy
+from ancr._core.arrays import Array, concat, is_single, like, map_rows, namespace, to_numpy
 
 
 def largest(values: Array, k: int) -> tuple[Array, Array]:

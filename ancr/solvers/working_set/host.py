@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr.backends.arrays import map_rows, read_only, row_sums
-from ancr.problem import Problem
-from ancr.solution import Solution
-from ancr.solvers.base import Solver
-from ancr.solvers.working_set.tolerances import (
+from ancr._core.arrays import map_rows, read_only, row_sums
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.certificate.tolerances import Tolerances
+from ancr.solvers.contract import Solver
+from ancr.solvers.working_set.thresholds import (
     DEPENDENT,
     SHARE_OF_GAP,
     kappa_of,
@@ -32,7 +33,6 @@ from ancr.solvers.working_set.tolerances import (
     roundings,
     shortest,
 )
-from ancr.tolerances import Tolerances
 
 # A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
 GRAM_BUDGET = 2**30

@@ -5,7 +5,7 @@ the optimum no atom pulls harder than −ν (simplex), 0 (orthant) or half the �
 use pull exactly that hard.
 
 In order: the problem and the workspace, the small problem on a support, pricing, the two entry points. They share
-a file because of numba's cache, see `ancr.backends.kernels`.
+a file because of numba's cache, see `ancr._core.array_kernels`.
 """
 
 from collections import namedtuple
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numba.core.options import DefaultOptions
 
-from ancr.backends import compiling  # noqa: F401  says that it compiles
+from ancr._core import compiling  # noqa: F401  says that it compiles
 
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
 # No reference counting, for functions that neither make nor keep arrays. Numba has no public option for it.

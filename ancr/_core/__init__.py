@@ -1,0 +1,1 @@
+"""What every room stands on: arrays of any library, compiled kernels, threads, budgets, files, messages."""

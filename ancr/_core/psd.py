@@ -1,0 +1,124 @@
+"""Symmetric positive semi-definite systems, factored once, in double precision.
+
+By Cholesky factorisation if the matrix is well enough conditioned, otherwise by eigendecomposition. With a ``ridge``,
+which is part of the matrix, no eigenvalue is taken below it; without one, zero eigenvalues are left out, which gives
+the solution of least norm.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
+
+from ancr._core.arrays import device, is_foreign, namespace
+from ancr._core.budgets import is_out_of_memory
+
+# A matrix of any library that follows the array API standard.
+Matrix = Any
+
+
+def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]:
+    """Factor a positive semi-definite matrix and return the function that solves with it.
+
+    Parameters
+    ----------
+    matrix : array of float64
+        Single precision is not enough: on non-negative data the largest eigenvalue is n times the others.
+    ridge : float
+        The multiple of the identity that the matrix contains.
+    """
+    _check_finite(matrix)
+    if is_foreign(matrix):
+        if _well_conditioned(matrix, ridge):
+            return partial(namespace(matrix).linalg.solve, matrix)
+        return _through_eigenvalues(matrix, ridge)
+    try:
+        factor = cho_factor(matrix, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return _through_eigenvalues(matrix, ridge)
+    (pocon,) = lapack.get_lapack_funcs(("pocon",), (matrix,))
+    reciprocal_condition, _ = pocon(factor[0], np.linalg.norm(matrix, 1), uplo="L")
+    if reciprocal_condition < len(matrix) * np.finfo(matrix.dtype).eps:
+        return _through_eigenvalues(matrix, ridge)
+    return lambda right: cho_solve(factor, right, check_finite=False)
+
+
+def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
+    """Inverse of a positive definite matrix that contains ``ridge`` times the identity, C-ordered."""
+    _check_finite(matrix)
+    if is_foreign(matrix):
+        return _inverse_elsewhere(matrix, ridge)
+    potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
+    factor, failed = potrf(matrix, lower=False)
+    if failed:
+        return _through_eigenvalues(matrix, ridge)(np.eye(len(matrix), dtype=matrix.dtype))
+    half = potri(factor, lower=False, overwrite_c=True)[0]  # zero below the diagonal, as the factor was
+    inverse = half + half.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
+    return inverse
+
+
+def lower_factor(matrix: Matrix) -> Matrix:
+    """L with LLᵀ = matrix, for a matrix that is well conditioned."""
+    if is_foreign(matrix):
+        return namespace(matrix).linalg.cholesky(matrix)
+    return cholesky(matrix, lower=True, check_finite=False)
+
+
+def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
+    """L⁻¹ times a matrix, for a lower triangular L."""
+    if not is_foreign(factor):
+        return solve_triangular(factor, right, lower=True, check_finite=False)
+    xp = namespace(factor)
+    if hasattr(xp.linalg, "solve_triangular"):  # not in the standard, but a third of the work
+        return xp.linalg.solve_triangular(factor, right, upper=False)
+    return xp.linalg.solve(factor, right)
+
+
+def _check_finite(matrix: Matrix) -> None:
+    xp = namespace(matrix)
+    if not bool(xp.isfinite(xp.sum(xp.abs(matrix)))):
+        raise ValueError(f"inner products of the samples are beyond the range of {matrix.dtype}; rescale the samples")
+
+
+def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:
+    xp = namespace(matrix)
+    identity = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+    if not _well_conditioned(matrix, ridge):
+        return _through_eigenvalues(matrix, ridge)(identity)
+    try:
+        factor = xp.linalg.cholesky(matrix)
+    except Exception as error:  # each library has an error of its own for a matrix that is not definite in rounding
+        if is_out_of_memory(error):
+            raise
+        return _through_eigenvalues(matrix, ridge)(identity)
+    if hasattr(xp, "cholesky_inverse"):  # not in the standard, but half the work
+        return xp.cholesky_inverse(factor)
+    half = xp.linalg.solve(factor, identity)
+    return half.T @ half
+
+
+def _well_conditioned(matrix: Matrix, ridge: float) -> bool:
+    """Whether the ridge, a lower bound on all eigenvalues, lies safely above the rounding error of the largest."""
+    xp = namespace(matrix)
+    largest = xp.max(xp.sum(xp.abs(matrix), axis=1))
+    return ridge > matrix.shape[0] * xp.finfo(matrix.dtype).eps * float(largest)
+
+
+def _through_eigenvalues(matrix: Matrix, ridge: float) -> Callable[[Matrix], Matrix]:
+    xp = namespace(matrix)
+    values, vectors = xp.linalg.eigh(matrix)
+    least = xp.clip(values[-1], 0.0, None) * (matrix.shape[0] * float(xp.finfo(matrix.dtype).eps))
+    if ridge > 1e-8 * float(least):
+        inverse = 1.0 / xp.clip(values, float(ridge), None)
+    else:  # no ridge, or one that is lost in the rounding of the matrix
+        kept = values > least
+        inverse = xp.where(kept, 1.0 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
+
+    def solve(right: Matrix) -> Matrix:
+        image = vectors.T @ right
+        return vectors @ (inverse[:, None] * image if right.ndim == 2 else inverse * image)
+
+    return solve

@@ -1,0 +1,151 @@
+"""The fifth axis: how a code becomes one score per class. Larger is better.
+
+With c_i the entries of c on class i, a class wins by the smallest
+
+    res   ‖y − X_i c_i‖
+    reg   ‖y − X_i c_i‖² / ‖c_i‖²
+    pro   ‖Xc − X_i c_i‖²
+
+or by the largest
+
+    label   Σ c_i, the sum of the class's entries
+
+A new rule is a subclass of `Rule`, passed as an object wherever ``rule`` takes a name.
+"""
+
+from abc import ABC, abstractmethod
+from copy import copy
+
+import numpy as np
+
+from ancr._core.arrays import like, namespace
+from ancr._core.axis import AxisObject
+
+
+class Rule(AxisObject, ABC):
+    """How a code becomes class scores, and the winner among the classes.
+
+    Attributes
+    ----------
+    name : str
+        Name used in messages.
+    learns : bool
+        Whether `set_up` learns from the samples. Such a rule must be prepared again without the samples left out,
+        so cross-validation uses folds for it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
+    >>> from ancr.axes.rules import Rule
+    >>> class Energy(Rule):
+    ...     name = "energy"
+    ...     def scores(self, dictionary, queries, codes):
+    ...         return dictionary.class_norms(codes)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ANCRClassifier(rule=Energy()).fit(X[::2], y[::2]).predict(X[1::50])
+    array([0, 1, 2])
+    """
+
+    name = "a rule"
+    learns = False
+
+    def prepare(self, dictionary):
+        """A copy of this rule that is ready for the queries of a dictionary."""
+        prepared = copy(self)
+        prepared.set_up(dictionary)
+        return prepared
+
+    def set_up(self, dictionary):
+        """Compute what all queries share; most rules have nothing to compute."""
+
+    @abstractmethod
+    def scores(self, dictionary, queries, codes):
+        """One score per class for each query, larger is better: (n_queries, n_classes).
+
+        Parameters
+        ----------
+        dictionary : Dictionary
+            The atoms and their classes.
+        queries : array of shape (n_queries, n_features)
+            The queries y.
+        codes : array or CSR array of shape (n_queries, n_atoms)
+            Their codes c, columns sorted by class.
+        """
+
+    def winner(self, dictionary, queries, codes):
+        """Index of the class with the largest score, for each query; override it only with a cheaper way there."""
+        return dictionary.xp.argmax(self.scores_of_present(dictionary, queries, codes), axis=1)
+
+    def scores_of_present(self, dictionary, queries, codes):
+        """Scores; −∞ for classes that are known by name but have no samples yet."""
+        scores = self.scores(dictionary, queries, codes)
+        if tuple(scores.shape) != (queries.shape[0], dictionary.n_classes):
+            wanted = (queries.shape[0], dictionary.n_classes)
+            raise ValueError(f"{self!r}.scores must return one score per query and class, {wanted}, got {scores.shape}")
+        empty = np.diff(dictionary.bounds) == 0
+        if empty.any():
+            xp = namespace(scores)
+            scores = xp.where(like(empty, scores), xp.full_like(scores, -float("inf")), scores)
+        return scores
+
+
+class Residual(Rule):
+    """−‖y − X_i c_i‖: the paper's Algorithm 2."""
+
+    name = "res"
+
+    def scores(self, dictionary, queries, codes):
+        """−‖y − X_i c_i‖."""
+        return -class_residuals(dictionary, queries, codes)
+
+
+class RegularisedResidual(Rule):
+    """−log of ‖y − X_i c_i‖² / ‖c_i‖², which spans many orders of magnitude. A class without code comes last."""
+
+    name = "reg"
+
+    def scores(self, dictionary, queries, codes):
+        """log ‖c_i‖² − log ‖y − X_i c_i‖²."""
+        return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes))
+
+
+class Probabilistic(Rule):
+    """−‖Xc − X_i c_i‖²: how far class i alone falls short of what all classes represent together (ProCRC)."""
+
+    name = "pro"
+
+    def scores(self, dictionary, queries, codes):
+        """−‖Xc − X_i c_i‖²."""
+        return -dictionary.class_shortfalls(codes)
+
+
+class LabelScore(Rule):
+    """Σ c_i: the weight that the code gives a class (SA-CRC)."""
+
+    name = "label"
+
+    def scores(self, dictionary, queries, codes):
+        """Σ c_i."""
+        return dictionary.class_sums(codes)
+
+
+RULES = {rule.name: rule for rule in (Residual(), RegularisedResidual(), Probabilistic(), LabelScore())}
+
+
+def named_rule(rule):
+    """The rule with this name; a rule is returned unchanged."""
+    return RULES[rule] if isinstance(rule, str) else rule
+
+
+def class_residuals(dictionary, queries, codes):
+    """‖y − X_i c_i‖ for each query and class: (n_queries, n_classes)."""
+    return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes))
+
+
+def log_ratio(norms, squares):
+    """log(norms / squares), finite where either is zero."""
+    xp = namespace(squares)
+    # A code this small counts as none in either precision: the score of its class must not depend on rounding.
+    norms = xp.clip(norms, 1e-14, None)
+    return xp.log(norms) - xp.log(xp.clip(squares, float(xp.finfo(squares.dtype).eps) ** 2, None))

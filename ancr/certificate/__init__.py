@@ -1,0 +1,1 @@
+"""Proofs: what counts as solved, bounds on f(c) − f*, and solutions that certify themselves."""

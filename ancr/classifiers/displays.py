@@ -1,0 +1,321 @@
+"""Plots after scikit-learn's Display convention: ``from_estimator`` computes and draws, ``plot`` draws again.
+
+They need matplotlib: ``pip install 'ancr[plot]'``. Learning and calibration curves are scikit-learn's own
+``LearningCurveDisplay`` and ``CalibrationDisplay``, which take these classifiers as they are.
+"""
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from ancr._core.messages import plain
+
+
+def _axes(ax, count=1, **options):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'ancr[plot]'") from error
+    if ax is not None:
+        return ax.figure, ax
+    return plt.subplots(1, count, layout="constrained", **options)
+
+
+def _one_query(query):
+    query = np.asarray(query)
+    if query.ndim == 1:
+        query = query[None]
+    if query.shape[0] != 1:
+        raise ValueError(f"query must be one sample, got {query.shape[0]}")
+    return query
+
+
+def _check_estimator(estimator, method):
+    if isinstance(estimator, type) or not callable(getattr(estimator, method, None)):
+        raise ValueError(f"estimator must be a classifier of ancr, got {estimator!r:.80}")
+
+
+def _check_image_shape(shape, n_values):
+    """Raise unless so many values fill an image of this shape, grey or in colour."""
+    sides = shape if isinstance(shape, (tuple, list, np.ndarray)) else ()
+    whole = all(isinstance(side, Integral) and side > 0 for side in sides)
+    if len(sides) not in (2, 3) or not whole or math.prod(sides) != n_values:
+        raise ValueError(f"image_shape must be the height and width of an image of {n_values} values, got {shape!r}")
+
+
+class ExplanationDisplay:
+    """The query beside the training samples that decided, as images or as bars of weights.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What `explain` returned for the query.
+    query : ndarray of shape (n_features,)
+        The query.
+    samples : ndarray of shape (n_train, n_features) or None
+        The samples given to `fit`; needed for images.
+    image_shape : tuple of int or None
+        Height and width, if samples are images.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of Axes, or Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifier, ExplanationDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ANCRClassifier().fit(X[:500], y[:500])
+    >>> display = ExplanationDisplay.from_estimator(clf, X[600], samples=X[:500], image_shape=(8, 8))
+    >>> len(display.axes_)
+    6
+    """
+
+    def __init__(self, explanation, query, samples=None, image_shape=None):
+        self.explanation, self.query, self.samples, self.image_shape = explanation, query, samples, image_shape
+
+    @classmethod
+    def from_estimator(cls, estimator, query, *, samples=None, image_shape=None, top=5, ax=None):
+        """Explain one query with a fitted classifier, and draw it.
+
+        Parameters
+        ----------
+        estimator : classifier of `ancr`
+            Fitted.
+        query : array-like of shape (n_features,)
+            One sample.
+        samples : array-like of shape (n_train, n_features) or None
+            The samples given to `fit`; needed for images.
+        image_shape : tuple of int or None
+            Height and width; None draws weights as bars.
+        top : int
+            Samples to show.
+        ax : matplotlib Axes or None
+            Where to draw bars; images have axes of their own.
+
+        Returns
+        -------
+        ExplanationDisplay
+        """
+        _check_estimator(estimator, "explain")
+        query = _one_query(query)
+        told = estimator.explain(query, top=top)[0]
+        return cls(told, query[0], None if samples is None else np.asarray(samples), image_shape).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw the explanation."""
+        self._draw_bars(ax) if self.image_shape is None else self._draw_images()
+        return self
+
+    def _check_images(self):
+        """Raise before anything is drawn if the training samples that decided cannot be shown as images."""
+        if self.samples is None:
+            raise ValueError("samples is None, but images of the training samples need the samples given to fit")
+        n_values, wanted = len(self.query), max(self.explanation.indices, default=-1)
+        _check_image_shape(self.image_shape, n_values)
+        found = np.shape(self.samples)
+        if len(found) != 2 or found[0] <= wanted or found[1] != n_values:
+            raise ValueError(
+                f"samples must be those given to fit, among them number {wanted}, of {n_values} values each, got shape "
+                f"{found}"
+            )
+
+    def _draw_images(self):
+        self._check_images()
+        told = self.explanation
+        self.figure_, self.axes_ = _axes(None, len(told.indices) + 1, figsize=(1.5 * (len(told.indices) + 1), 1.9))
+        titles = [f"query: {told.label}"]
+        titles += [f"{label}: {weight:+.2f}" for label, weight in zip(told.labels, told.weights, strict=True)]
+        for axis, image, title in zip(self.axes_, [self.query, *self.samples[told.indices]], titles, strict=True):
+            axis.imshow(np.reshape(image, self.image_shape), cmap="gray_r")
+            axis.set_title(title, fontsize=10)
+            axis.set_axis_off()
+
+    def _draw_bars(self, ax):
+        told = self.explanation
+        self.figure_, self.axes_ = _axes(ax)
+        places = np.arange(len(told.indices))[::-1]
+        own = told.labels == told.label
+        self.axes_.barh(places[own], told.weights[own], label=f"class {told.label}")
+        self.axes_.barh(places[~own], told.weights[~own], color="0.6", label="other classes")
+        names = [f"{index} ({label})" for index, label in zip(told.indices, told.labels, strict=True)]
+        self.axes_.set(yticks=places, yticklabels=names, xlabel="weight", title=f"classified as {told.label}")
+        self.axes_.set_ylabel("training sample (class)")
+        if not own.all():
+            self.axes_.legend()
+
+
+class ResidualDisplay:
+    """Class residuals ‖y − X_i c_i‖ of queries; the smallest decides under the rule ``res``.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_queries, n_classes)
+        What `residuals` returned.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    truth : ndarray of shape (n_queries,) or None
+        True labels, which are marked.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifier, ResidualDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = ANCRClassifier().fit(X[:500], y[:500])
+    >>> len(ResidualDisplay.from_estimator(clf, X[600:602], y[600:602]).axes_)
+    2
+    """
+
+    def __init__(self, residuals, classes, truth=None):
+        self.residuals, self.classes, self.truth = residuals, classes, truth
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y=None):
+        """Compute the residuals of a few queries with a fitted classifier, and draw them.
+
+        Parameters
+        ----------
+        estimator : classifier of `ancr`
+            Fitted.
+        X : array-like of shape (n_queries, n_features)
+            A few queries, one panel each.
+        y : array-like of shape (n_queries,) or None
+            Their true labels.
+
+        Returns
+        -------
+        ResidualDisplay
+        """
+        _check_estimator(estimator, "residuals")
+        truth = None if y is None else np.asarray(y)
+        return cls(estimator.residuals(X), estimator.classes_, truth).plot()
+
+    def _check_truth(self):
+        count = len(self.residuals)
+        if np.shape(self.truth) != (count,):
+            raise ValueError(f"y must hold the true label of each query, {count}, got shape {np.shape(self.truth)}")
+        unknown = [label for label in self.truth if label not in self.classes]
+        if unknown:
+            raise ValueError(f"y holds {plain(unknown[0])}, which is none of the classes that estimator was fitted on")
+
+    def plot(self):
+        """Draw one panel of bars per query."""
+        if self.truth is not None:
+            self._check_truth()
+        count = len(self.residuals)
+        self.figure_, axes = _axes(None, count, figsize=(3.2 * count, 2.6), sharey=True, squeeze=False)
+        self.axes_ = axes[0]
+        for place, (axis, values) in enumerate(zip(self.axes_, self.residuals, strict=True)):
+            bars = axis.bar(np.arange(len(values)), values, color="0.7")
+            bars[int(np.argmin(values))].set_color("C1")
+            if self.truth is not None:
+                bars[int(np.flatnonzero(self.classes == self.truth[place])[0])].set(edgecolor="C0", linewidth=2)
+            axis.set(xticks=np.arange(len(values)), xticklabels=self.classes, xlabel="class")
+        self.axes_[0].set_ylabel("class residual")
+        outlined = "; outlined: true class" if self.truth is not None else ""
+        self.figure_.suptitle(f"orange: smallest residual{outlined}", fontsize=10)
+        return self
+
+
+def _numbers(values):
+    """Values of a parameter as an array of floats."""
+    values = np.asarray(values, dtype=object)
+    bad = [value for value in values.ravel() if not isinstance(value, Real) or not math.isfinite(value)]
+    if bad:
+        # The hard constraint, None, is the limit of large relaxations.
+        raise ValueError(f"values must be finite numbers, which have a place on an axis, got {bad[0]!r}")
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"values must be a list of at least one number, got shape {values.shape}")
+    return values.astype(float)
+
+
+class CodePathDisplay:
+    """The code of one query as a parameter varies: one line per training sample that is ever used.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        Values of the parameter.
+    codes : ndarray of shape (n_values, n_train)
+        The code at each value.
+    labels : ndarray of shape (n_train,)
+        Classes of the samples.
+    param : str
+        Name of the parameter.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr import ANCRClassifier, CodePathDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> display = CodePathDisplay.from_estimator(ANCRClassifier(), X[:200], y[:200], X[600], values=[1e-3, 1e-2, 1e-1])
+    >>> display.codes.shape
+    (3, 200)
+    """
+
+    def __init__(self, values, codes, labels, param="alpha"):
+        self.values, self.codes, self.labels, self.param = values, codes, labels, param
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, query, *, param="alpha", values=None, ax=None):
+        """Fit a copy of a classifier at each value, code one query, and draw the path.
+
+        Parameters
+        ----------
+        estimator : classifier of `ancr`
+            It is copied, not changed.
+        X, y : array-like
+            Training samples and labels.
+        query : array-like of shape (n_features,)
+            One sample.
+        param : str
+            A parameter of the classifier: ``"alpha"``, ``"relaxation"``, ``"gamma"``.
+        values : array-like or None
+            Its values; None means 25 from 1e-4 to 10, evenly spaced on a logarithmic scale.
+        ax : matplotlib Axes or None
+            Where to draw.
+
+        Returns
+        -------
+        CodePathDisplay
+        """
+        _check_estimator(estimator, "codes")
+        values = np.geomspace(1e-4, 10, 25) if values is None else _numbers(values)
+        codes = [clone(estimator).set_params(**{param: float(v)}).fit(X, y).codes(_one_query(query)) for v in values]
+        dense = [code.toarray()[0] if sparse.issparse(code) else np.asarray(code)[0] for code in codes]
+        return cls(values, np.array(dense), np.asarray(y), param).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw the path; the classes with the largest weights have colours, the others are grey."""
+        if not len(self.values) or np.shape(self.codes) != (len(self.values), len(self.labels)):
+            shapes = f"{np.shape(self.values)}, {np.shape(self.codes)} and {np.shape(self.labels)}"
+            raise ValueError(f"values, codes and labels must be (n,), (n, n_train) and (n_train,), got {shapes}")
+        self.figure_, self.ax_ = _axes(ax)
+        classes = np.unique(self.labels)
+        weights = [np.abs(self.codes[:, self.labels == label]).sum() for label in classes]
+        strongest = classes[np.argsort(weights)[::-1][:3]]
+        for place in np.flatnonzero(np.abs(self.codes).max(axis=0) > 1e-6):
+            rank = np.flatnonzero(strongest == self.labels[place])
+            paint = f"C{rank[0]}" if len(rank) else "0.8"
+            self.ax_.plot(self.values, self.codes[:, place], color=paint, linewidth=1, zorder=2 if len(rank) else 1)
+        for rank, label in enumerate(strongest):
+            self.ax_.plot([], [], color=f"C{rank}", label=f"class {label}")
+        self.ax_.set(xscale="log", xlabel=self.param, ylabel="weight")
+        self.ax_.legend()
+        return self

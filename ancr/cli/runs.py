@@ -1,0 +1,285 @@
+"""Commands that run experiments: ``ancr reproduce`` and ``ancr compare``."""
+
+import math
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say
+
+if TYPE_CHECKING:
+    from ancr.experiments.comparison import Comparison
+    from ancr.experiments.experiment import Experiment
+
+_RESULTS = Path("results")
+
+
+def _output_option(default: str) -> Any:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(file_okay=False, path_type=Path),
+        help=f"Folder for cells.jsonl, tables, figures and report.html. Default: {default}.",
+    )
+
+
+_JOBS = click.option(
+    "--jobs", type=click.IntRange(1), help="Cells to run in parallel, one thread each. Default: one per core."
+)
+_METHODS = click.option("--methods", help="Names separated by commas, such as CRC,ANCR. Default: all.")
+_PROTOCOLS = click.option(
+    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper and exact."
+)
+_FIGURES = click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures.")
+_COMPARED = click.option(
+    "--methods",
+    help="Names separated by commas, such as ANCR,RBF SVM, and your own as package.module:Classifier or "
+    "file.py:Classifier; 'all' for every method that has a name. Default: ANCR, CRC, Softmax, SVM, RBF SVM, kNN, "
+    "Random forest and Gradient boosting.",
+)
+_TUNING = click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="cv (settings chosen on the training folds), paper or exact. Default: cv.",
+)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[DATASET]...")
+@click.option(
+    "--draws", type=click.IntRange(1), help="Random draws of the training set. Default: as many as the paper."
+)
+@click.option("--features", help="Stored features of the large data sets. Default: efficientnet_lite0.")
+@_PROTOCOLS
+@_METHODS
+@_JOBS
+@_FIGURES
+@DATA_HOME
+@_output_option("results")
+def reproduce(
+    names: tuple[str, ...],
+    draws: int | None,
+    features: str | None,
+    protocols: tuple[str, ...],
+    methods: str | None,
+    jobs: int | None,
+    figures: bool,
+    data_home: Path | None,
+    output: Path | None,
+) -> None:
+    """Regenerate the paper's tables and figures, with the printed number beside each result.
+
+    DATASET is a name that `ancr datasets` lists, such as ar or cub200. The default is digits, which ships with
+    scikit-learn, and also AR and USPS (one draw) if their data is found.
+
+    Cells that are already in the output folder are not run again; Ctrl-C loses only the cells that are running. A
+    folder that holds results on other data sets is refused, because their report would be replaced.
+
+    \b
+    Example:
+      ancr reproduce digits --draws 1 --methods CRC,ANCR --no-figures --output digits-results
+    """
+    output = output or _RESULTS
+    with readable_errors(), _options_named(), _resumable(output):
+        from ancr._core.files import check_folder
+        from ancr.experiments.compare import select_methods
+        from ancr.experiments.experiment import Experiment
+        from ancr.experiments.methods import PROTOCOLS
+        from ancr.experiments.runner import make_plans
+        from ancr.experiments.sources import source
+
+        check_folder(output / "report.html", create=True)
+        if features and not names:
+            raise ValueError(f"--features {features!r} needs the name of a data set, such as cub200")
+        sources = [source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
+        known_protocols = _check_protocols(protocols, PROTOCOLS)
+        plans = []
+        for each in sources:
+            few = 1 if not names and each.name == "usps" else None
+            each.bunch  # noqa: B018  reports a missing data set before anything is run
+            plans += make_plans(each, draws or few, known_protocols)
+        plans = plans if methods is None else select_methods(methods.split(","), plans)
+        _run(Experiment("Reproduction of the ANCR paper", sources, plans, output, _command()), jobs, figures)
+
+
+def _minutes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no number of minutes.")
+    return value
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@LABEL
+@click.option("--folds", type=click.IntRange(2), help="Stratified folds. Default: the file's own split, otherwise 5.")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    callback=_minutes,
+    help="Minutes after which to report what is done.",
+)
+@IMAGE_FEATURES
+@STANDARDIZE
+@_TUNING
+@_COMPARED
+@_JOBS
+@click.option(
+    "--figures/--no-figures",
+    default=True,
+    show_default=True,
+    help="Draw the figures; the learning curve runs more cells.",
+)
+@_output_option("results/ and the name of DATA")
+def compare(
+    data: Path,
+    label: str | None,
+    folds: int | None,
+    repeats: int,
+    time_limit: float | None,
+    features: str,
+    standardize: bool | None,
+    protocols: tuple[str, ...],
+    methods: str | None,
+    jobs: int | None,
+    figures: bool,
+    output: Path | None,
+) -> None:
+    """Compare methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
+
+    A folder of images has one sub-folder per class. Every method chooses its settings on the training folds. The report
+    says which method is best, whether the others are significantly worse, how long each takes, and what to do next.
+
+    Your own classifier takes part as package.module:Classifier, or file.py:Classifier: a class, a function without
+    arguments that makes a classifier, or a classifier. Cells that are in the output folder are not run again, unless
+    the data, the settings or the code of your classifier have changed.
+
+    \b
+    Example:
+      python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
+      ancr compare wine.csv --label target --methods CRC,kNN,sklearn.naive_bayes:GaussianNB --output wine-results
+    """
+    output = output or _RESULTS / data.resolve().stem
+    with readable_errors(), _options_named(), _resumable(output):
+        from ancr._core.files import check_folder
+        from ancr.experiments.compare import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
+        from ancr.experiments.experiment import refuse_other_data
+        from ancr.experiments.runner import FailedCellsError
+        from ancr.experiments.sources import UserSource
+        from ancr.samples.user_data import load_user_data
+
+        check_folder(output / "report.html", create=True)
+        known_protocols = _check_protocols(protocols, DEFAULT_PROTOCOLS)
+        user_data = load_user_data(data, label, features)
+        source = UserSource(user_data, folds, standardize, repeats)
+        names = None if methods is None else [name.strip() for name in methods.split(",")]
+        plans = plan_comparison(source, names, known_protocols, output)
+        refuse_other_data([source], output)
+        say(f"The report will be written to {output / 'report.html'}")
+        say(f"{data}: {user_data.scaling(standardize)}", err=True)
+        seconds = None if time_limit is None else 60 * time_limit
+        try:
+            comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
+        except FailedCellsError as error:  # every cell
+            raise click.ClickException(str(error)) from error
+        _write_comparison(comparison, output)
+
+
+def _write_comparison(comparison: "Comparison", output: Path) -> None:
+    from ancr.experiments.comparison_page import write_comparison
+    from ancr.experiments.table_formats import to_rich
+
+    write_comparison(comparison, output)
+    print_tables([to_rich(comparison.table())])
+    for line in comparison.answer.lines():
+        click.echo(f"- {line}")
+    if comparison.answer.command:
+        click.echo(f"- To train {comparison.answer.trains}: {comparison.answer.command}")
+    for note in comparison.notes:
+        click.echo(note, err=True)
+    say(f"report: {output / 'report.html'}")
+    if comparison.failed:
+        raise click.ClickException(f"{comparison.failed}; the others are in {output / 'report.html'}")
+
+
+def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
+    from ancr.experiments.runner import FailedCellsError
+    from ancr.experiments.table_formats import to_rich
+
+    experiment.refuse_other_data()
+    say(f"The report will be written to {experiment.page}")
+    try:
+        report = experiment.run(jobs, figures)
+    except FailedCellsError as error:
+        kept = f"; the others are in {experiment.page}" if error.cells else ""
+        raise click.ClickException(f"{error}{kept}") from error
+    print_tables(map(to_rich, report.tables))
+    for sentence in report.findings:
+        click.echo(f"- {sentence}")
+    for note in report.notes:
+        click.echo(note, err=True)
+    say(f"report: {experiment.page}")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Let a message about an argument of `ancr.compare` name the option instead: ``--methods`` for ``methods``."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(("methods ", "folds ")):
+            raise ValueError(f"--{error}") from error
+        raise
+
+
+@contextmanager
+def _resumable(output: Path) -> Iterator[None]:
+    """End at once on Ctrl-C, without waiting for the cells that are running; every written line is complete."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        cells = output / "cells.jsonl"
+        kept = f"Finished cells are in {cells}; run the same command again to continue."
+        found = cells.is_file() and cells.stat().st_size
+        click.echo(f"\nInterrupted. {kept if found else 'No cell was finished.'}", err=True)
+        sys.stderr.flush()
+        os._exit(130)
+
+
+def _available(data_home: Path | None) -> list[Any]:
+    """Digits, and AR and USPS if they are on this machine."""
+    from ancr.datasets import DataNotFoundError
+    from ancr.experiments.sources import source
+
+    found = []
+    for candidate in (source(name, data_home=data_home) for name in ("digits", "ar", "usps")):
+        try:
+            candidate.bunch  # noqa: B018  reads the data
+        except DataNotFoundError:
+            click.echo(f"{candidate.name}: not found, skipped; `ancr fetch {candidate.name}` downloads it", err=True)
+        else:
+            found.append(candidate)
+    return found
+
+
+def _check_protocols(protocols: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the protocols asked for, or the default ones."""
+    from ancr.experiments.methods import KNOWN_PROTOCOLS
+
+    unknown = [name for name in protocols if name not in KNOWN_PROTOCOLS]
+    if unknown:
+        raise ValueError(f"--protocol {unknown[0]!r} is unknown; choose from {', '.join(KNOWN_PROTOCOLS)}")
+    return protocols or default
+
+
+def _command() -> str:
+    return shlex.join(["ancr", *sys.argv[1:]])

@@ -1,0 +1,194 @@
+"""Compute the features of a data set or folder and write them to a file."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ancr import __version__, datasets
+from ancr._core.files import atomic_path
+from ancr.features.deep import DeepFeatures
+from ancr.features.eigenfaces import Eigenfaces
+from ancr.features.images import UnreadableImageError
+from ancr.samples.folders import IMAGE_SUFFIXES
+from ancr.samples.user_data import image_vectors
+
+
+@dataclass(frozen=True)
+class ExtractionReport:
+    """Result of an extraction."""
+
+    output: Path
+    shape: tuple[int, int]
+    n_computed: int
+    n_cached: int
+    unreadable: dict
+
+    @property
+    def summary(self):
+        """The result in one line."""
+        n_images, width = self.shape
+        return (
+            f"{self.output}: {n_images} images, {width} features each; {self.n_computed} computed, "
+            f"{self.n_cached} from the cache, {len(self.unreadable)} unreadable"
+        )
+
+
+def load_source(source, data_home=None):
+    """Load the images of a data set, a folder or a CSV.
+
+    Parameters
+    ----------
+    source : str
+        A name of the registry, otherwise a path: ``cars`` is the data set, ``./cars`` a folder.
+    data_home : path-like or None
+        Folder that holds the data sets.
+    """
+    if source in datasets.REGISTRY:
+        info = datasets.dataset_info(source)
+        if info.name in ("ar", "usps", "digits"):
+            raise ValueError(f"source={source!r} consists of pixel vectors, but expected image files")
+        return getattr(datasets, info.loader)(data_home)
+    path = Path(source).expanduser()
+    if not path.exists():
+        names = ", ".join(datasets.REGISTRY)
+        raise FileNotFoundError(f"source={source!r} is neither a path nor one of the data sets {names}")
+    flat = path.is_dir() and _is_flat(path)
+    return datasets.load_folder(path, label_from="name" if flat else "folder")
+
+
+def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir="auto", strict=False, **options):
+    """Compute deep features of a data set's images and write them to an ``.npz`` file.
+
+    Parameters
+    ----------
+    bunch : Bunch
+        Result of a loader of images or of :func:`ancr.datasets.load_folder`.
+    output : path-like
+        Path that ends in ``.npz``, in an existing folder.
+    weights, cache_dir : str or None
+        As in :class:`~ancr.features.DeepFeatures`; the text ``"none"`` means None.
+    workers : int or None
+        Processes that decode images.
+    strict : bool
+        Stop at the first unreadable image instead of leaving it out.
+    **options
+        Further parameters of :class:`~ancr.features.DeepFeatures`.
+
+    Returns
+    -------
+    ExtractionReport
+        Counts, and the names of unreadable images.
+    """
+    output = _checked_output(output)
+    transformer = DeepFeatures(
+        weights=_parse_none(weights),
+        cache_dir=_parse_none(cache_dir),
+        n_workers=workers,
+        on_error="raise" if strict else "nan",
+        **options,
+    )
+    train = slice(None) if bunch.train_indices is None else bunch.train_indices
+    features = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
+    good = ~np.isnan(features).any(axis=1)
+    with atomic_path(output) as draft:
+        parameters = {name: str(value) for name, value in transformer.get_params().items()}
+        np.savez(draft, **_arrays(bunch, features, good, parameters))
+    return ExtractionReport(
+        output,
+        (int(good.sum()), features.shape[1]),
+        transformer.n_computed_,
+        transformer.n_cached_,
+        transformer.unreadable_,
+    )
+
+
+PLAIN = ("pixels", "hog", "eigenfaces")
+
+
+def extract_plain_to_file(bunch, output, features, *, n_components=100, strict=False):
+    """Compute features of a data set's images without a network, and write them to an ``.npz`` file.
+
+    Parameters
+    ----------
+    bunch : Bunch
+        Result of a loader of images or of :func:`ancr.datasets.load_folder`.
+    output : path-like
+        Path that ends in ``.npz``, in an existing folder.
+    features : {"pixels", "hog", "eigenfaces"}
+        32 × 32 grey pixels; histograms of oriented gradients; or such pixels projected on the leading axes of the
+        training images (of all images if there is no split).
+    n_components : int
+        Axes of eigenfaces; fewer where there are fewer images.
+    strict : bool
+        Stop at the first unreadable image instead of leaving it out.
+
+    Returns
+    -------
+    ExtractionReport
+    """
+    output, vectors, unreadable = _checked_output(output), [], {}
+    for name in bunch.filenames:
+        try:
+            vectors.append(image_vectors([name], "hog" if features == "hog" else "pixels")[0])
+        except UnreadableImageError as error:
+            if strict:
+                raise
+            unreadable[str(name)] = str(error)
+    good = np.array([str(name) not in unreadable for name in bunch.filenames])
+    if not good.any():
+        raise ValueError(f"none of the {len(good)} images can be read")
+    found = np.asarray(vectors, np.float32)
+    parameters = {"features": features}
+    if features == "eigenfaces":
+        train = (
+            np.ones(len(good), bool)
+            if bunch.train_indices is None
+            else np.isin(np.arange(len(good)), bunch.train_indices)
+        )
+        chosen = found[train[good]]
+        found = Eigenfaces(min(n_components, *chosen.shape)).fit(chosen).transform(found)
+        parameters["n_components"] = str(found.shape[1])
+    rows = np.zeros((len(good), found.shape[1]), found.dtype)
+    rows[good] = found
+    with atomic_path(output) as draft:
+        np.savez(draft, **_arrays(bunch, rows, good, parameters))
+    return ExtractionReport(output, found.shape, len(found), 0, unreadable)
+
+
+def _arrays(bunch, features, good, parameters):
+    root = Path(os.path.commonpath([Path(name).parent for name in bunch.filenames]))
+    arrays = {
+        "features": features[good],
+        "labels": bunch.target[good],
+        "class_names": bunch.target_names,
+        "image_names": np.array([Path(name).relative_to(root).as_posix() for name in bunch.filenames])[good],
+        "made_by": json.dumps({"ancr": __version__, "source": bunch.name, **parameters}),
+    }
+    if bunch.train_indices is not None:
+        is_train = np.zeros(len(good), dtype=bool)
+        is_train[bunch.train_indices] = True
+        arrays["is_train"] = is_train[good]
+    return arrays
+
+
+def _checked_output(output):
+    output = Path(output).expanduser()
+    if output.suffix != ".npz":
+        raise ValueError(f"output={str(output)!r}, but expected a file that ends in .npz")
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"output={str(output)!r}: the folder {output.parent} does not exist")
+    return output
+
+
+def _parse_none(value):
+    return None if value == "none" else value
+
+
+def _is_flat(folder):
+    entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    return not any(entry.is_dir() for entry in entries) and any(
+        entry.suffix.lower() in IMAGE_SUFFIXES for entry in entries
+    )

@@ -1,0 +1,1 @@
+"""The dictionary: atoms, their classes and inner products, with coordinates or from a Mercer kernel alone."""

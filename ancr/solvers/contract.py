@@ -1,0 +1,143 @@
+"""The fourth axis: how a code is found. All solvers, the package's own and a user's, share one interface.
+
+A solver is made from its options alone; `prepare` returns a copy that is ready for a problem:
+
+    solver = ADMM(rho=0.1, max_iter=5).prepare(problem)
+    solution = solver.solve(queries)
+
+A new solver is a subclass of `Solver`, passed as an object wherever ``solver`` takes a name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
+from typing import Any, ClassVar
+
+from sklearn.exceptions import ConvergenceWarning
+
+from ancr._core.arrays import BLOCK_ROWS, Array, map_rows
+from ancr._core.axis import AxisObject
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.dictionary.atoms import BaseDictionary
+
+
+class Solver(AxisObject, ABC):
+    """The interface of every solver.
+
+    Attributes
+    ----------
+    name : str
+        Name used in messages.
+    options : tuple of str
+        Names of the constructor's parameters that a classifier or `ancr.solve` passes on.
+    block_rows : int
+        Maximum number of queries per block.
+    on_coordinates : bool
+        Whether it reads the coordinates of the atoms; if not, inner products are enough for it.
+    is_exact : bool
+        Whether it returns the optimum itself, so that leave-one-out may find it in a quicker way.
+    relaxes : bool
+        Whether it solves problems with a relaxation; if not, it solves those without.
+    problem : Problem
+        The problem that it is prepared for; set by `prepare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr import RepresentationClassifier
+    >>> from ancr.certificate.solution import Solution
+    >>> from ancr.solvers import Solver
+    >>> class Equal(Solver):
+    ...     name = "equal"
+    ...     def refuses(self, problem):
+    ...         return None
+    ...     def solve(self, queries, history=False):
+    ...         codes = np.full((len(queries), self.problem.dictionary.n_atoms), 1.0 / self.problem.dictionary.n_atoms)
+    ...         return Solution(codes, np.ones(len(queries), int), np.zeros(len(queries), bool), self.problem, queries)
+    >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
+    >>> RepresentationClassifier(solver=Equal()).fit(X, [0, 0, 1, 1]).predict([[1.0, 0.0]])
+    array([0])
+    """
+
+    name: ClassVar[str] = "a solver"
+    options: ClassVar[tuple[str, ...]] = ()
+    block_rows: ClassVar[int] = BLOCK_ROWS
+    on_coordinates: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False
+    relaxes: ClassVar[bool] = False
+    problem: Problem
+
+    @abstractmethod
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot solve a problem, as the end of a sentence; None if it can.
+
+        Whether the problem has a relaxation has been checked against ``relaxes`` already.
+        """
+
+    def objection(self, problem: Problem) -> str | None:
+        """As `refuses`, after checking ``relaxes``."""
+        if self.relaxes != (problem.relaxation is not None):
+            return "it is for relaxed problems" if self.relaxes else "it has no relaxation"
+        if self.on_coordinates and not problem.dictionary.has_coordinates:
+            return "it needs coordinates, and this kernel gives inner products alone; n_landmarks gives coordinates"
+        return self.refuses(problem)
+
+    def prepare(self, problem: Problem) -> Any:
+        """A copy of this solver that is ready for the queries of a problem."""
+        prepared = copy(self)
+        prepared.problem = problem
+        prepared.set_up()
+        return prepared
+
+    def along_path(self, dictionary: BaseDictionary) -> Any:
+        """A solver to prepare for many problems over one dictionary, which may share what they have in common."""
+        return self
+
+    def set_up(self) -> None:
+        """Compute what all queries of ``self.problem`` share."""
+
+    def warm_up(self, queries: Array) -> None:
+        """Compile, in the calling thread, what is not compiled yet."""
+
+    @abstractmethod
+    def solve(self, queries: Array, history: bool = False) -> Solution:
+        """Code a block of queries; ``history`` keeps the objective after each iteration."""
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """What to tell a user when ``unmet`` > 0 of ``total`` queries did not converge; None for nothing."""
+        return None
+
+    def map(
+        self,
+        queries: Array,
+        then: Callable[[Array, Solution], Any],
+        first: Callable[[Array], Array] | None = None,
+        **options: Any,
+    ) -> list[Any]:
+        """Code queries block by block, in parallel, and hand each block's solution to ``then(queries, solution)``.
+
+        ``first``, if given, transforms a block's queries before they are coded. No queries × atoms array outlives its
+        block unless ``then`` keeps it. Queries that did not converge are reported by one `ConvergenceWarning` for all
+        blocks.
+        """
+        dictionary, unmet = self.problem.dictionary, []
+
+        def work(block: slice) -> Any:
+            rows = queries[block, :] if first is None else first(queries[block, :])
+            with dictionary.keeping(rows):
+                solution = self.solve(rows, **options)
+                result = then(rows, solution)
+                # Last, because work that ran out of memory is repeated.
+                unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
+                return result
+
+        self.warm_up(queries if first is None else first(queries[:1, :]))
+        # A solver holds about five such rows at once.
+        results = map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
+        if (total := sum(unmet)) and (message := self.warning(total, queries.shape[0])):
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        return results

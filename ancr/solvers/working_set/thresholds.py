@@ -1,0 +1,40 @@
+"""What the exact solver treats as zero, as converged and as independent, on the host and on a device alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ancr.dictionary.atoms import BaseDictionary
+
+# A pivot below this share of the diagonal means that the atom depends on those in use.
+DEPENDENT = 1e-13
+# Share of the gap tolerance that pricing aims for, which leaves the rest to rounding.
+SHARE_OF_GAP = 0.01
+
+
+def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
+    """The constant to add to every entry of H on Σc = 1.
+
+    It changes nothing there, but makes affinely independent atoms linearly independent. The smallest diagonal entry
+    that rounding leaves is about the right size.
+    """
+    if not sums_to_one:
+        return 0.0
+    highest = float(diagonal.max())
+    tall = diagonal[diagonal > np.sqrt(np.finfo(float).eps) * highest]
+    return float(tall.min(initial=highest or 1.0))
+
+
+def roundings(dictionary: BaseDictionary) -> float:
+    """Pulls cannot be certified better than this many units in the last place of the terms they are made of."""
+    return float(dictionary.n_features + dictionary.n_atoms + 16)
+
+
+def shortest(diagonal: np.ndarray) -> float:
+    """√H_jj of the shortest atom that is not zero; one if all are."""
+    return float(np.sqrt(diagonal[diagonal > 0.0].min(initial=np.inf))) if (diagonal > 0.0).any() else 1.0
+
+
+def not_certified(unmet: int, total: int, tol: float) -> str:
+    """The warning about queries that could not be certified."""
+    return f"{unmet} of {total} queries could not be certified optimal to tol={tol:g}"

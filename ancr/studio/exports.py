@@ -1,0 +1,58 @@
+"""What leaves the studio: labels as CSV, and the model for ``ancr predict``."""
+
+import csv
+import io
+
+import numpy as np
+
+from ancr._core.spreadsheet import harmless
+from ancr.samples.model_file import Model
+
+# Parameters that ANCR has; another set than the simplex has a classifier of its own.
+_METHODS = {"simplex": "ANCR", "nonnegative": "NCR", "affine": "ACR", "free": "CRC"}
+
+
+def labels_csv(studio, raw=False):
+    """All samples with a label or a decision: name, label, where it came from, whether it is used.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless ``raw``.
+    """
+    state, file = studio.state, io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["sample", "label", "given", "status"])
+    for index, name in enumerate(state.names):
+        label, given = state.labels[index], state.given[index]
+        if index in state.excluded:
+            status = "excluded"
+        elif label is None:
+            status = "skipped" if index in state.skipped else None
+        else:
+            status = "given" if label == given else "labelled" if given is None else "corrected"
+        if status is not None:
+            row = [name, label or "", given or "", status]
+            writer.writerow(row if raw else [harmless(text) for text in row])
+    return file.getvalue()
+
+
+def trained_model(studio):
+    """The model of the labels of this moment, as `ancr.samples.model_file.Model`."""
+    source, snapshot = studio.source, studio.recogniser.snapshot()
+    if snapshot.n_classes < 2:
+        raise ValueError("Label samples of at least two classes first; then there is a model.")
+    settings = snapshot.settings
+    method = _METHODS[settings["constraint"]]
+    params = {name: value for name, value in settings.items() if name != "constraint"}
+    if settings["constraint"] in ("affine", "free"):
+        params.pop("relaxation")
+    if settings["kernel"] == "linear":
+        params.pop("gamma")
+    return Model(
+        method,
+        params,
+        snapshot.vectors_as_given(),
+        np.asarray(snapshot.labels, dtype=str),
+        np.array([source.names[i] for i in snapshot.members], dtype=str),
+        features=source.features,
+        columns=source.columns,
+        standardize=source.standardize,
+    )

@@ -1,0 +1,151 @@
+"""What the studio works out in the background: what to label next, guesses, an audit, settings, comparisons."""
+
+import warnings
+
+import numpy as np
+from scipy.special import softmax
+
+from ancr.studio.recogniser import MOST_LEFT_OUT
+from ancr.studio.state import DEFAULTS, check_settings
+
+# Samples of a pool that are judged at a time; of more, a random part.
+MOST_JUDGED = 4000
+_SUSPICIOUS, _PAIRS = 60, 30
+_METHODS = ("ANCR", "CRC", "Softmax", "RBF SVM", "kNN", "Random forest")
+
+
+def judged_part(pool, version):
+    """At most 4,000 samples of a pool, other ones each time."""
+    if len(pool) <= MOST_JUDGED:
+        return pool
+    return np.sort(np.random.default_rng(version).permutation(pool)[:MOST_JUDGED])
+
+
+def next_of(fitted, samples, pool, n, seed=0):
+    """The samples of a pool whose labels would help most, most useful first; the labelled ones are told, too."""
+    from ancr import next_to_label
+
+    if not len(pool):
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # equal samples come in a random order, which is fine here
+        everything = np.union1d(pool, fitted.members)
+        known = np.flatnonzero(np.isin(everything, fitted.members))
+        vectors = fitted.rows(samples[everything])
+        rows = next_to_label(fitted.classifier, vectors, n, labelled=known, random_state=seed)
+    return everything[rows].tolist()
+
+
+def guesses_of(fitted, samples, pool, trust):
+    """``{sample: (label, confidence)}`` for a pool."""
+    if not len(pool):
+        return {}
+    classifier = fitted.classifier
+    # Decision values up to a constant, without the explanations that `judge` would add.
+    decisions = classifier.temperature * classifier.predict_log_proba(fitted.rows(samples[pool]))
+    chances = softmax(decisions / (trust.temperature if trust else classifier.temperature), axis=1)
+    best = np.argmax(decisions, axis=1)
+    labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
+    return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
+
+
+def audit_of(snapshot, held_out):
+    """Suspicious labels with witnesses on both sides, near-duplicates, and held-out samples that leak.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The labelled samples.
+    held_out : ndarray of int
+        Samples that measure accuracy, and so must not be among the labelled.
+    """
+    from ancr import audit_labels
+    from ancr.classifiers import RepresentationClassifier
+
+    part = snapshot.some(MOST_LEFT_OUT)
+    vectors, scaler = part.vectors()
+    audit = audit_labels(vectors, part.labels, estimator=RepresentationClassifier(**part.settings))
+    members = part.members
+    others = part.samples[held_out] if scaler is None else scaler.transform(part.samples[held_out])
+    leaks = audit.leaks(others) if len(held_out) else []
+    suspicious = [
+        {
+            "sample": int(members[i]),
+            "label": str(audit.labels[i]),
+            "suggested": str(audit.suggested[i]),
+            "probability": float(audit.probability[i]),
+            "for": [(int(members[j]), float(weight)) for j, weight in audit.speaks_for.of(i)],
+            "against": [(int(members[j]), float(weight)) for j, weight in audit.speaks_against.of(i)],
+        }
+        for i in audit.ranking[:_SUSPICIOUS].tolist()
+        if np.isfinite(audit.score[i])
+    ]
+    count = audit.n_errors
+    return {
+        "suspicious": suspicious,
+        "duplicates": [
+            (int(members[pair.first]), int(members[pair.second]), float(pair.distance))
+            for pair in audit.duplicates[:_PAIRS]
+        ],
+        "leaks": [
+            (int(members[pair.first]), int(held_out[pair.second]), float(pair.distance)) for pair in leaks[:_PAIRS]
+        ],
+        "errors": {"estimate": count.estimate, "low": count.low, "high": count.high},
+        "n": len(members),
+        "version": snapshot.version,
+        "accuracy": snapshot.estimate().accuracy,
+    }
+
+
+def chosen_settings(snapshot, report):
+    """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them; ``report(done, total)``."""
+    from ancr import ANCRClassifierCV
+    from ancr.samples.scaling import SPACES_OF_COLUMNS
+
+    part = snapshot.some(MOST_LEFT_OUT)
+    vectors, _ = part.vectors()
+    options = SPACES_OF_COLUMNS if part.standardize else {}
+    search = ANCRClassifierCV(**options, verbose=report).fit(vectors, part.labels)
+    found = {name: search.best_params_[name] for name in DEFAULTS if name in search.best_params_}
+    if found.get("gamma") == "scale" or found.get("kernel") == "linear":
+        found["gamma"] = float(search.space_.gamma_) if found.get("kernel") != "linear" else DEFAULTS["gamma"]
+    settings = check_settings({**snapshot.settings, **found})
+    return {"settings": settings, "accuracy": float(search.best_score_), "tried": len(search.cv_results_["params"])}
+
+
+def compared(snapshot, name, image_shape):
+    """Methods on the same folds of the labelled samples: a table, confusions and a learning curve."""
+    from ancr import compare
+    from ancr.experiments.answer import learning_means
+
+    part = snapshot.some(MOST_LEFT_OUT)
+    smallest = min(np.unique(part.labels, return_counts=True)[1])
+    if smallest < 2:
+        raise ValueError("Every class needs at least two labelled samples before methods can be compared.")
+    comparison = compare(
+        part.samples[part.members],
+        part.labels,
+        list(_METHODS),
+        folds=int(min(5, max(2, smallest))),
+        standardize=part.standardize,
+        jobs=1,
+        name=name,
+        image_shape=image_shape,
+    )
+    answer, answers = comparison.answer, {}
+    for result in comparison.results:
+        rows, predicted = result.pooled("rows"), result.pooled("predicted")
+        answers[result.name] = (part.members[rows], comparison.truth[rows], predicted)
+    return {
+        "records": comparison.records(),
+        "classes": comparison.classes,
+        "answers": answers,
+        "curves": {
+            result.name: [[n, float(points.mean())] for n, points in learning_means(comparison, result.name)]
+            for result in comparison.results
+            if any(cell.method == result.name for cell in comparison.learning)
+        },
+        "lines": [answer.which, answer.sure, answer.long, *answer.next_steps],
+        "n": len(part.members),
+        "version": snapshot.version,
+    }

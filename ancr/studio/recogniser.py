@@ -1,0 +1,381 @@
+"""Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import softmax
+
+from ancr.axes.rules import class_residuals
+from ancr.classifiers import RepresentationClassifier
+from ancr.classifiers.explanation import explain_block
+from ancr.samples.scaling import StandardColumns
+from ancr.selection.calibration import Trust, concentration
+from ancr.selection.scoring import Candidate, leave_one_out
+from ancr.studio.few_atoms import Rows, applies_to
+from ancr.studio.labelled import LabelledRows, rows_of
+from ancr.studio.state import ActionError
+
+# More samples than this are not coded by the matrix of all pairs, which takes 4 bytes for each.
+MOST_WITH_MATRIX = 6000
+# Samples that are left out one by one for the accuracy; of more, a random part.
+MOST_LEFT_OUT = 3000
+# Classifiers of other settings that are kept, for settings that need all samples at once.
+_KEPT = 3
+# Labels that are new since the inner products of all pairs were computed, before they are computed again.
+_FEW_NEW = 64
+_NEAR_KEPT, _MOST_NEAR = 64, 300
+_TOO_FEW = "Label samples of at least two classes first; then there is something to compare."
+
+
+@dataclass
+class Query:
+    """A vector to classify.
+
+    Attributes
+    ----------
+    vector : ndarray of shape (n_features,)
+        As the data is.
+    sample : int or None
+        The sample that it is, which then must not answer for itself.
+    settings : dict
+        Settings to answer with.
+    top : int
+        Witnesses to name.
+    """
+
+    vector: np.ndarray
+    sample: int | None
+    settings: dict
+    top: int = 6
+
+
+@dataclass
+class Judgement:
+    """An answer before it is put in words.
+
+    Attributes
+    ----------
+    label : str
+        The class.
+    classes : ndarray of str
+        Classes in the order of ``decisions`` and ``residuals``.
+    decisions, residuals : ndarray
+        Decision values, larger is better, and ‖y − X_i c_i‖.
+    concentration : float
+        How much of the code belongs to one class.
+    witnesses : list of tuple
+        ``(sample, label, weight, share)``, the largest weights first.
+    support, weights : ndarray
+        All samples that the code uses.
+    """
+
+    label: str
+    classes: np.ndarray
+    decisions: np.ndarray
+    residuals: np.ndarray
+    concentration: float
+    witnesses: list
+    support: np.ndarray
+    weights: np.ndarray
+
+    def of_samples(self, members):
+        """The same, where the samples named were rows of ``members``."""
+        witnesses = [(int(members[i]), *rest) for i, *rest in self.witnesses]
+        return replace(self, witnesses=witnesses, support=members[self.support])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A classifier with all samples at once, and which samples those were."""
+
+    classifier: RepresentationClassifier
+    scaler: StandardColumns | None
+    members: np.ndarray
+    version: int
+    settings: dict
+
+    def rows(self, vectors):
+        """Vectors as the classifier was trained on."""
+        return vectors if self.scaler is None else self.scaler.transform(vectors)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What leaving each labelled sample out says about the answers to come."""
+
+    accuracy: float
+    n: int
+    trust: Trust
+    version: int
+    settings: dict
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The labelled samples of a moment, for work in the background."""
+
+    samples: np.ndarray
+    members: np.ndarray
+    labels: np.ndarray
+    settings: dict
+    standardize: bool
+    version: int
+
+    @property
+    def n_classes(self):
+        """How many classes have a sample."""
+        return len(np.unique(self.labels))
+
+    def vectors(self):
+        """The labelled samples, and the scaling that they ask for."""
+        vectors = self.samples[self.members]
+        scaler = StandardColumns().fit(vectors) if self.standardize else None
+        return (vectors if scaler is None else scaler.transform(vectors)), scaler
+
+    def vectors_as_given(self):
+        """The labelled samples before any scaling."""
+        return self.samples[self.members]
+
+    def fit(self):
+        """The classifier of these samples."""
+        vectors, scaler = self.vectors()
+        classifier = RepresentationClassifier(**self.settings).fit(vectors, self.labels)
+        return Fitted(classifier, scaler, self.members, self.version, self.settings)
+
+    def estimate(self):
+        """Accuracy, temperature and trust by leave-one-out."""
+        part = self.some(MOST_LEFT_OUT)
+        classifier, settings = part.fit().classifier, self.settings
+        names = ("constraint", "alpha", "relaxation")
+        candidate = Candidate("ridge", beta=0.0, space=classifier.space_, **{name: settings[name] for name in names})
+        (outcome,) = leave_one_out(classifier.dictionary_, [candidate], [settings["rule"]], None)
+        trust = Trust.learn(outcome.decisions, outcome.concentrations, outcome.labels, outcome.temperature, 0.99)
+        return Estimate(float(outcome.right.mean()), len(outcome.labels), trust, self.version, settings)
+
+    def some(self, most):
+        """At most so many of the samples, at random."""
+        if len(self.members) <= most:
+            return self
+        return self.part(np.sort(np.random.default_rng(0).permutation(len(self.members))[:most]))
+
+    def part(self, keep):
+        """Some of the samples."""
+        return replace(self, members=self.members[keep], labels=self.labels[keep])
+
+
+class Recogniser:
+    """Answers queries with the labels that a state has at this moment.
+
+    Parameters
+    ----------
+    source : Source
+        The data.
+    state : State
+        Labels and settings.
+
+    Attributes
+    ----------
+    fitted : Fitted or None
+        A classifier by the matrix of all pairs, made in the background; used while it is up to date.
+    estimate : Estimate or None
+        The last leave-one-out.
+    pairs : tuple or None
+        A power, and the inner products of the first labelled samples at that power; made in the background.
+    """
+
+    def __init__(self, source, state):
+        self.source, self.state = source, state
+        self.fitted: Fitted | None = None
+        self.estimate: Estimate | None = None
+        self.pairs: tuple | None = None
+        self._others: dict = {}
+        self._near: dict = {}  # of the last queries, the samples that mattered: a slider asks the same one again
+        self._labelled = LabelledRows(source.samples)
+        for index in range(len(source.names)):
+            if state.is_used(index):
+                self._labelled.update(index, state.labels[index])
+        self._seen, self._version = len(state.changes), state.version
+
+    def sync(self):
+        """Take over what changed in the state since the last call."""
+        for index in self.state.changes[self._seen :]:
+            self._labelled.update(index, self.state.labels[index] if self.state.is_used(index) else None)
+        if self._seen < len(self.state.changes):
+            self._version, self._seen = self.state.version, len(self.state.changes)
+
+    @property
+    def version(self):
+        """The version of the state at which a label changed last."""
+        self.sync()
+        return self._version
+
+    @property
+    def size(self):
+        """How many samples have, or had, a label."""
+        return len(self._labelled)
+
+    def snapshot(self, settings=None):
+        """The labelled samples of this moment."""
+        self.sync()
+        members, labels, unused = self._labelled.arrays()
+        members, labels = np.delete(members, unused), np.delete(labels, unused)
+        chosen = settings or self.state.settings
+        return Snapshot(self.source.samples, members, labels, chosen, self.source.standardize, self._version)
+
+    def is_ready(self):
+        """Whether two classes have a label, so that there is something to compare."""
+        return self._labelled.n_classes >= 2
+
+    def judge(self, queries):
+        """Judgements of queries; those that can be are answered together.
+
+        Parameters
+        ----------
+        queries : list of Query
+
+        Returns
+        -------
+        list of Judgement or ActionError
+
+        Raises
+        ------
+        ActionError
+            If fewer than two classes have a label.
+        """
+        self.sync()
+        if not self.is_ready():
+            raise ActionError(_TOO_FEW)
+        answers, groups = [None] * len(queries), {}
+        for place, query in enumerate(queries):
+            groups.setdefault(self._way(query), []).append(place)
+        for (way, *_), places in groups.items():
+            found = way(self, [queries[place] for place in places])
+            for place, answer in zip(places, found, strict=True):
+                answers[place] = answer
+        return answers
+
+    def _way(self, query):
+        """How a query is answered, and what it must share with others to be answered together with them."""
+        settings, own = query.settings, self._own_place(query)
+        fitted = self.fitted
+        if fitted and fitted.version == self._version and fitted.settings == settings and own is None:
+            return Recogniser._by_matrix, query.top
+        if applies_to(settings) and not self.source.standardize:
+            return Recogniser._over_few, settings["power"], query.top
+        return Recogniser._by_all, tuple(settings.items()), own, query.top
+
+    def _own_place(self, query):
+        """Where a query is among the labelled samples; None if it is not."""
+        return None if query.sample is None else self._labelled.place(query.sample)
+
+    def _by_matrix(self, queries):
+        return _judge(self.fitted, np.stack([query.vector for query in queries]), queries[0].top)
+
+    def _over_few(self, queries):
+        members, labels, unused = self._labelled.arrays()
+        settings = queries[0].settings
+        rows = self._labelled.rows(settings["power"])
+        vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), settings["power"])
+        known = self.pairs[1] if self.pairs and self.pairs[0] == settings["power"] else None
+        labelled, answers = Rows(rows, labels, known), []
+        for query, vector, cross in zip(queries, vectors, labelled.cross(vectors), strict=True):
+            own = self._own_place(query)
+            banned = unused if own is None else np.append(unused, own)
+
+            def judge(classifier, chosen, query=query, vector=vector):
+                fitted = Fitted(classifier, None, chosen, self._version, query.settings)
+                return _judge(fitted, vector[None], query.top)[0]
+
+            key = query.vector.tobytes()
+            near = self._near.pop(key, ())
+            try:
+                judgement, chosen = labelled.code(vector[None], cross, banned, query.settings, judge, near)
+            except ActionError as error:
+                answers.append(error)
+                continue
+            self._near[key] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
+            answers.append(judgement.of_samples(members))
+        while len(self._near) > _NEAR_KEPT:
+            self._near.pop(next(iter(self._near)))
+        return answers
+
+    def rows_without_pairs(self):
+        """``(power, rows)`` whose inner products should be computed, or None if enough of them are known."""
+        self.sync()
+        power = self.state.settings["power"]
+        known = len(self.pairs[1]) if self.pairs and self.pairs[0] == power else 0
+        usable = applies_to(self.state.settings) and not self.source.standardize and self.size <= MOST_WITH_MATRIX
+        return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
+
+    def _by_all(self, queries):
+        """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""
+        own = self._own_place(queries[0])
+        key = (tuple(queries[0].settings.items()), self._version, own)
+        if key not in self._others:
+            while len(self._others) >= _KEPT:
+                self._others.pop(next(iter(self._others)))
+            snapshot = self.snapshot(queries[0].settings)
+            if own is not None:
+                snapshot = snapshot.part(snapshot.members != queries[0].sample)
+            if snapshot.n_classes < 2:
+                return [ActionError(_TOO_FEW)] * len(queries)
+            self._others[key] = snapshot.fit()
+        return _judge(self._others[key], np.stack([query.vector for query in queries]), queries[0].top)
+
+    def probabilities(self, judgement, settings):
+        """How likely the classes are.
+
+        Returns
+        -------
+        probabilities : ndarray
+        confidence : float
+            That the answer is right.
+        accepted : bool or None
+            Whether it is sure enough; None while nothing is known about the answers of these settings.
+        """
+        estimate = self.estimate
+        temperature = estimate.trust.temperature if estimate else 0.1
+        shares = softmax(judgement.decisions / temperature)
+        if estimate is None or estimate.settings != settings:
+            return shares, float(shares.max()), None
+        trust = estimate.trust
+        confidence = float(trust.confidence(judgement.decisions[None], np.array([judgement.concentration]))[0])
+        return shares, confidence, bool(confidence >= trust.threshold)
+
+
+def _judge(fitted, vectors, top):
+    """Judgements of vectors by a classifier, from coding each once."""
+    classifier, members = fitted.classifier, fitted.members
+    classes = np.asarray(classifier.classes_)
+
+    def then(queries, solution):
+        codes, seen = solution.sorted_codes, classifier._seen_by_rule(queries)
+        decisions = classifier._decide(queries, solution)
+        labels = classes[np.argmax(decisions, axis=1)]
+        parts = (
+            decisions,
+            class_residuals(*seen, codes),
+            concentration(classifier.dictionary_, solution.sorted_members),
+            explain_block(*seen, codes, labels, top),
+            _entries(solution.codes),
+        )
+        return list(zip(*parts, strict=True))
+
+    blocks = classifier.map_solutions("judge", fitted.rows(vectors), then)
+    return [_judgement(members, classes, *parts) for block in blocks for parts in block]
+
+
+def _judgement(members, classes, decisions, residuals, sure, why, entries):
+    named = zip(why.indices, why.labels, why.weights, why.shares, strict=True)
+    witnesses = [(int(members[i]), str(label), float(weight), float(share)) for i, label, weight, share in named]
+    support, weights = entries
+    values = (np.asarray(decisions, float), np.asarray(residuals, float), float(sure))
+    return Judgement(str(why.label), classes, *values, witnesses, members[support], weights)
+
+
+def _entries(codes):
+    """``(columns, values)`` of the entries of each code that are not zero, in the order of the training samples."""
+    if isinstance(codes, np.ndarray):
+        return [(np.flatnonzero(row), row[np.flatnonzero(row)]) for row in codes]
+    ends = zip(codes.indptr[:-1], codes.indptr[1:], strict=True)
+    return [(codes.indices[a:b], codes.data[a:b]) for a, b in ends]

@@ -1,0 +1,84 @@
+"""Start a studio: bind the port, announce the address, serve until Ctrl-C."""
+
+import gc
+import os
+import secrets
+import socket
+import sys
+import webbrowser
+
+from ancr.studio.app import make_app
+from ancr.studio.workbench import Studio
+
+FIRST_PORT, _TRIED = 8710, 20
+
+
+def bind(port):
+    """A socket that listens on 127.0.0.1 alone: at ``port``, or at the first free one of some if it is None."""
+    wanted = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIED), 0]
+    for number in wanted:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", number))
+            # Two that start together can both bind; only one can listen. And a page that comes at once is kept waiting.
+            listener.listen()
+            return listener
+        except OSError:
+            listener.close()
+    raise OSError(f"--port {port} is in use; choose another, or none to take one that is free")
+
+
+def serve(source, port=None, browser=True, say=print):
+    """Serve a studio until it is interrupted.
+
+    Parameters
+    ----------
+    source : Source
+        The data.
+    port : int or None
+        The port; None takes the first that is free.
+    browser : bool
+        Whether to open the page.
+    say : callable
+        Prints a line.
+    """
+    import uvicorn
+
+    from ancr.classifiers.warmup import warm_up
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig, frame):
+            studio.end_streams()  # a page that listens would keep the server waiting
+            super().handle_exit(sig, frame)
+
+    # The thread that answers and the one that talks to pages take turns more often than Python's 5 ms.
+    sys.setswitchinterval(5e-4)
+    with bind(port) as listener:  # first of all: a port in use is told before the work
+        say("Preparing.")
+        warm_up(dtypes=(source.samples.dtype.name,))
+        studio = Studio(source)
+        gc.freeze()  # what is there now stays; looking through it again would hold up answers
+        try:
+            port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+            studio.journal.announce(f"http://127.0.0.1:{port}/")
+            address = f"http://127.0.0.1:{port}/?token={token}"
+            for note in source.notes:
+                say(note)
+            say(f"What you do is kept in {studio.journal.path}")
+            say(f"Studio: {address}  (Ctrl-C ends it)")
+            if browser:
+                webbrowser.open(address)
+            config = uvicorn.Config(
+                make_app(studio, token, port),
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=1,
+                limit_concurrency=200,
+            )
+            Server(config).run(sockets=[listener])
+        finally:
+            studio.close()

@@ -1,0 +1,253 @@
+"""Labels, exclusions, skipped samples and settings as a sequence of actions, each of which can be undone."""
+
+import json
+import math
+
+import numpy as np
+
+from ancr._core.messages import shown
+
+# What the sliders reach; a request beyond it is refused.
+_RANGES = {"alpha": (1e-6, 10.0), "relaxation": (1e-3, 100.0), "gamma": (1e-3, 100.0), "power": (0.05, 2.0)}
+_CHOICES = {
+    "kernel": ("linear", "rbf"),
+    "rule": ("res", "reg", "pro", "label"),
+    "constraint": ("simplex", "nonnegative", "affine", "free"),
+    "normalize": (True, False),
+}
+DEFAULTS = {
+    "alpha": 0.01,
+    "relaxation": None,
+    "kernel": "linear",
+    "gamma": 1.0,
+    "power": 1.0,
+    "rule": "res",
+    "constraint": "simplex",
+    "normalize": True,
+}
+_LONGEST_NAME = 200
+_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "undo")
+
+
+class ActionError(ValueError):
+    """An action that cannot be done; the message is a sentence for the page."""
+
+
+class State:
+    """What a person has decided so far.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the samples; actions refer to samples by name, so that a journal survives a reordering.
+    labels : list of str or None
+        Labels that the data came with.
+    settings : dict
+        Settings to start with.
+    closed : set of int
+        Samples that cannot be labelled: those held out.
+
+    Attributes
+    ----------
+    labels : list of str or None
+        Current labels.
+    excluded, skipped, kept : set of int
+        Samples by index.
+    classes : dict
+        Names of classes, in the order in which they came.
+    waiting : ndarray of bool
+        Samples in the pool: without a label, neither skipped, excluded nor held out.
+    n_labelled : int
+        Samples with a label.
+    version : int
+        Grows with every change.
+    changes : list of int
+        Samples whose label or exclusion changed, in order; those who follow remember how many they have seen.
+
+    Examples
+    --------
+    >>> from ancr.studio.state import State
+    >>> state = State(["a", "b"], ["cat", None])
+    >>> state.apply({"do": "label", "sample": "b", "label": "dog"})
+    >>> state.labels
+    ['cat', 'dog']
+    >>> state.apply({"do": "undo"})
+    >>> state.labels
+    ['cat', None]
+    """
+
+    def __init__(self, names, labels, settings=None, closed=()):
+        self.names, self.labels, self.given = names, list(labels), list(labels)
+        self._index = {name: i for i, name in enumerate(names)}
+        self.settings = check_settings({**DEFAULTS, **(settings or {})})
+        self.closed = set(closed)
+        self.excluded, self.skipped, self.kept = set(), set(), set()
+        self.classes = dict.fromkeys(sorted({label for label in labels if label is not None}, key=_natural))
+        self.version, self.changes = 0, []
+        self._undo, self.n_actions = [], 0
+        self.waiting = np.array([label is None and i not in self.closed for i, label in enumerate(labels)], bool)
+        self.n_labelled = sum(label is not None for label in labels)
+
+    def index(self, name):
+        """The index of a sample by its name."""
+        if not isinstance(name, str) or name not in self._index:
+            raise ActionError(f"There is no sample {shown(str(name))} in this data.")
+        return self._index[name]
+
+    def check(self, action):
+        """Raise an `ActionError` if an action cannot be done; otherwise what to write down: plain and complete."""
+        kind = action.get("do")
+        if kind not in _ACTIONS:
+            raise ActionError(f"There is no action {shown(str(kind))}.")
+        if kind == "undo":
+            if not self._undo:
+                raise ActionError("There is nothing to undo.")
+            return {"do": "undo"}
+        if kind == "settings":
+            return {"do": "settings", "settings": check_settings({**self.settings, **action.get("settings", {})})}
+        if kind == "class":
+            return {"do": "class", "label": check_label(action.get("label"))}
+        if kind == "accept":
+            return {"do": "accept", "labels": self._check_many(action.get("labels"))}
+        checked = {"do": kind, "sample": self.names[self._open(action.get("sample"))]}
+        return {**checked, "label": check_label(action.get("label"))} if kind == "label" else checked
+
+    def _check_many(self, labels):
+        if not isinstance(labels, list) or not labels:
+            raise ActionError("Choose at least one sample to accept.")
+        pairs = [pair for pair in labels if isinstance(pair, list | tuple) and len(pair) == 2]
+        if len(pairs) < len(labels):
+            raise ActionError("Each accepted sample needs a name and a label.")
+        return [[self.names[self._open(name)], check_label(label)] for name, label in pairs]
+
+    def _open(self, name):
+        index = self.index(name)
+        if index in self.closed:
+            raise ActionError(f"{shown(name)} is held out to measure accuracy and cannot be labelled.")
+        return index
+
+    def apply(self, action):
+        """Do an action that was checked or read from the journal."""
+        kind = action["do"]
+        self.n_actions += 1
+        self.version += 1
+        if kind == "undo":
+            for undo in reversed(self._undo.pop()):
+                undo()
+            return
+        self._undo.append(steps := [])
+        getattr(self, f"_do_{kind}")(action, steps)
+
+    def _do_label(self, action, steps):
+        self._set_label(self.index(action["sample"]), action["label"], steps)
+
+    def _do_accept(self, action, steps):
+        for name, label in action["labels"]:
+            self._set_label(self.index(name), label, steps)
+
+    def _set_label(self, index, label, steps):
+        self._add_class(label, steps)
+        before = self.labels[index]
+        self._mark(self.skipped, index, False, steps)
+        self._mark(self.excluded, index, False, steps)
+        steps.append(lambda: self._write(index, before))
+        self._write(index, label)
+
+    def _write(self, index, label):
+        self.n_labelled += (label is not None) - (self.labels[index] is not None)
+        self.labels[index] = label
+        self._touch(index)
+
+    def _touch(self, index):
+        """Note that a sample has changed."""
+        marked = index in self.skipped or index in self.excluded or index in self.closed
+        self.waiting[index] = self.labels[index] is None and not marked
+        self.changes.append(index)
+
+    def _add_class(self, label, steps):
+        if label not in self.classes:
+            self.classes[label] = None
+            steps.append(lambda: self.classes.pop(label, None))
+
+    def _mark(self, marks, index, wanted, steps):
+        if (index in marks) == wanted:
+            return
+        steps.append(lambda: self._set_mark(marks, index, not wanted))
+        self._set_mark(marks, index, wanted)
+
+    def _set_mark(self, marks, index, wanted):
+        (marks.add if wanted else marks.remove)(index)
+        self._touch(index)
+
+    def _do_skip(self, action, steps):
+        self._mark(self.skipped, self.index(action["sample"]), True, steps)
+
+    def _do_exclude(self, action, steps):
+        self._mark(self.excluded, self.index(action["sample"]), True, steps)
+
+    def _do_include(self, action, steps):
+        self._mark(self.excluded, self.index(action["sample"]), False, steps)
+
+    def _do_keep(self, action, steps):
+        self._mark(self.kept, self.index(action["sample"]), True, steps)
+
+    def _do_class(self, action, steps):
+        self._add_class(action["label"], steps)
+
+    def _do_settings(self, action, steps):
+        before = self.settings
+        steps.append(lambda: setattr(self, "settings", before))
+        self.settings = check_settings({**DEFAULTS, **action["settings"]})
+
+    @property
+    def can_undo(self):
+        """Whether an action is left to undo."""
+        return bool(self._undo)
+
+    def is_used(self, index):
+        """Whether a sample is trained on."""
+        return self.labels[index] is not None and index not in self.excluded
+
+    def is_waiting(self, index):
+        """Whether a sample is in the pool: without a label, neither skipped, excluded nor held out."""
+        return bool(self.waiting[index])
+
+
+def check_label(label):
+    """A label as text in one line, or an `ActionError`."""
+    if not isinstance(label, str) or not label.strip():
+        raise ActionError("A class needs a name.")
+    label = label.strip()
+    if len(label) > _LONGEST_NAME or any(ord(letter) < 32 or ord(letter) == 127 for letter in label):
+        raise ActionError(f"A class name is one line of at most {_LONGEST_NAME} characters.")
+    return label
+
+
+def check_settings(settings):
+    """Settings with every value in its range, or an `ActionError`."""
+    unknown = sorted(set(settings) - set(DEFAULTS))
+    if unknown:
+        raise ActionError(f"There is no setting {shown(str(unknown[0]))}.")
+    for name, value in settings.items():
+        if name in _CHOICES:
+            if value not in _CHOICES[name]:
+                raise ActionError(f"{name} must be one of {', '.join(map(str, _CHOICES[name]))}.")
+            continue
+        if name == "relaxation" and value is None:
+            continue
+        low, high = _RANGES[name]
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not low <= value <= high:
+            raise ActionError(f"{name} must be a number from {low:g} to {high:g}.")
+    if settings["constraint"] in ("free", "affine") and settings["relaxation"] is not None:
+        settings = {**settings, "relaxation": None}
+    json.dumps(settings)
+    return settings
+
+
+def _natural(label):
+    """Numbers by value before texts by letters."""
+    try:
+        return (0, float(label), label)
+    except ValueError:
+        return (1, 0.0, label)

@@ -1,0 +1,321 @@
+"""The page in a real browser: every view, by keyboard, at every width, without a message on the console."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from tests.chromium import check_accessible
+from tests.studio.browsing import Process
+
+pytestmark = pytest.mark.all
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a studio at a width; at the end nothing may be on the console, and nothing asked for from elsewhere."""
+    pages, contexts = [], []
+
+    def open_page(process, width=1280, height=900, view="", **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.messages, page.foreign = [], []
+        page.on("console", lambda message: page.messages.append(message.text))
+        page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.on("dialog", lambda dialog: page.messages.append("a dialog"))
+        home = process.address.partition("?")[0]
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((home, "data:", "blob:")) else page.foreign.append(request.url)
+            ),
+        )
+        page.goto(process.address)
+        page.wait_for_selector("[role=tab][aria-selected=true]")
+        if view:
+            page.click(f"#tab-{view}")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        assert page.messages == []
+        assert page.foreign == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def digits(tmp_path):
+    with Process(tmp_path) as process:
+        yield process
+
+
+def draw_seven(page):
+    box = page.locator("canvas.drawing").bounding_box()
+
+    def at(x, y):
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+    page.mouse.move(*at(0.3, 0.25))
+    page.mouse.down()
+    page.mouse.move(*at(0.7, 0.25), steps=8)
+    page.mouse.move(*at(0.45, 0.8), steps=8)
+    page.mouse.up()
+
+
+def label(page, key):
+    """Give the sample that is shown a label by a key, and wait for the next."""
+    before = page.text_content("#current")
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.querySelector('#current')?.textContent !== before", arg=before)
+    return before
+
+
+def test_draw_answer_witnesses_and_sliders(digits, visit):
+    page = visit(digits)
+    draw_seven(page)
+    # The answer follows the pen: that of half a stroke may come first.
+    page.wait_for_function("() => document.querySelector('#answer')?.textContent === '7'")
+    first = page.locator("table.bars tbody").inner_text()
+    assert page.locator("#witnesses li").count() >= 3
+    assert page.get_by_alt_text("The reconstruction of the query").count() == 1
+    page.focus("#alpha")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("before => document.querySelector('table.bars tbody').innerText !== before", arg=first)
+    assert page.locator("#alpha").evaluate("node => node === document.activeElement")
+    page.select_option("#kernel", "rbf")
+    page.wait_for_selector("#gamma")
+    second = page.locator("table.bars tbody").inner_text()
+    page.focus("#gamma")
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_function("before => document.querySelector('table.bars tbody').innerText !== before", arg=second)
+    page.get_by_role("button", name="Use these settings").click()
+    page.wait_for_function("() => document.querySelector('.accepted, .rejected')")
+    page.get_by_role("button", name="Undo").first.click()
+    page.wait_for_function("() => document.querySelector('#kernel').value === 'linear'")
+    check_accessible(page, "try")
+
+
+def test_choose_for_me(digits, visit):
+    page = visit(digits)
+    page.get_by_role("button", name="Held out").click()
+    page.wait_for_selector("#answer")
+    page.get_by_role("button", name="Choose for me").click()
+    page.wait_for_function(
+        "() => document.querySelector('#chosen').textContent.startsWith('Chosen from')", timeout=120_000
+    )
+    page.get_by_role("button", name="Use these settings").click()
+    page.wait_for_function("() => document.querySelector('.accepted, .rejected')", timeout=60_000)
+
+
+def test_keys_are_for_the_sample_that_is_seen(digits, visit):
+    page = visit(digits)
+    page.get_by_role("tab", name="Try").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#current")
+    first = page.locator("#current").text_content()
+    # Two keys at once: the second would be meant for a sample that is not shown yet.
+    page.evaluate(
+        "for (const key of '37') document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+    )
+    page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=first)
+    page.wait_for_timeout(1500)  # until the others are ranked anew
+    page.keyboard.press("u")
+    page.wait_for_function("name => document.querySelector('#current').textContent === name", arg=first)
+    # Enter takes the guess, with the focus still on the tab.
+    page.wait_for_selector("#guess button")
+    page.keyboard.press("Enter")
+    page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=first)
+
+
+def test_an_image_is_dropped_and_what_is_none_is_a_sentence(digits, visit, tmp_path):
+    from PIL import Image
+
+    page = visit(digits)
+    picture = tmp_path / "digit.png"
+    Image.fromarray((load_digits().images[3] * 15).astype(np.uint8)).resize((80, 80)).save(picture)
+    page.set_input_files("#file", picture)
+    page.wait_for_selector("#answer")
+    (tmp_path / "text.png").write_text("no image")
+    page.set_input_files("#file", tmp_path / "text.png")
+    page.wait_for_function("() => document.querySelector('#alert').textContent.includes('cannot be read as an image')")
+    assert [text for text in page.messages if "400" not in text] == []
+    page.messages.clear()  # the browser itself reports the answer 400
+
+
+def test_label_thirty_undo_kill_restart_same_state(tmp_path, visit):
+    truth = load_digits().target
+    with Process(tmp_path) as process:
+        page = visit(process, view="label")
+        page.wait_for_selector("#current")
+        given = [label(page, str(truth[int(page.text_content("#current").split()[1]) - 1])) for _ in range(30)]
+        assert len(set(given)) == 30
+        label(page, "s")
+        page.keyboard.press("u")
+        page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('130 labelled')")
+        page.keyboard.press("u")
+        page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('129 labelled')")
+        other = visit(process, view="label")
+        other.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('129 labelled')")
+        page.reload()
+        page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('129 labelled')")
+        for each in (page, other):
+            each.goto("about:blank")
+            assert each.messages == []
+        process.kill()
+    with Process(tmp_path) as process:
+        page = visit(process, view="label")
+        page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('129 labelled')")
+        with page.expect_download() as download:
+            page.click("#export-labels")
+        text = download.value.path().read_text()
+        assert all(f"\n{name}," in text for name in given[:29])
+        check_accessible(page, "label")
+
+
+def test_new_class_by_typing_and_guesses_at_once(digits, visit):
+    page = visit(digits, view="label")
+    page.wait_for_selector("#guesses li")
+    page.keyboard.press("/")
+    page.keyboard.type(HOSTILE)
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "name => [...document.querySelectorAll('.classes button')].some(b => b.textContent.includes(name))", arg=HOSTILE
+    )
+    assert page.locator(".classes img").count() == 0
+    page.select_option("#filter", "0")
+    page.wait_for_function("() => /Accept \\d+/.test(document.querySelector('[data-key=accept]').textContent)")
+    before = page.text_content("#facts")
+    page.locator("[data-key=accept]").press("Enter")
+    page.wait_for_function("before => document.querySelector('#facts').textContent !== before", arg=before)
+    page.keyboard.press("Control+z")
+
+
+def test_audit_relabel_export(digits, visit):
+    page = visit(digits, view="label")
+    page.wait_for_selector("#guesses li")
+    for _ in range(3):  # wrong on purpose: as far from the guess as can be
+        page.wait_for_selector("#guess button")
+        guess = page.text_content("#guess button").split("It is ")[1].split()[0]
+        label(page, str((int(guess) + 5) % 10) if guess.isdigit() else "1")
+    page.click("#tab-audit")
+    page.get_by_role("button", name="Audit the labels").click()
+    page.wait_for_selector("#cases section", timeout=60_000)
+    case = page.locator("#cases section").filter(has=page.locator("button.main")).first
+    name, wanted = case.locator(".name").first.text_content(), case.locator("button.main").text_content()
+    check_accessible(page, "audit")
+    case.locator("button.main").press("Enter")
+    page.wait_for_selector("section.decided")
+    with page.expect_download() as download:
+        page.click("#export-labels")
+    row = next(line for line in download.value.path().read_text().splitlines() if line.startswith(f"{name},"))
+    assert row.split(",")[1] == wanted.removeprefix("It is ")
+    page.wait_for_function("() => document.querySelector('#effect').textContent.includes('now')", timeout=30_000)
+
+
+def test_compare_sort_and_open_a_cell(tmp_path, visit):
+    X, y = load_digits(return_X_y=True)
+    small = np.isin(y[:300], [1, 7, 9])
+    np.savez(tmp_path / "small.npz", features=X[:300][small], labels=y[:300][small])
+    with Process(tmp_path, tmp_path / "small.npz") as process:
+        page = visit(process, view="compare")
+        page.get_by_role("button", name="Compare methods").click()
+        page.wait_for_selector("#methods tbody tr", timeout=240_000)
+        page.get_by_role("button", name="Method").first.press("Enter")
+        names = page.locator("#methods tbody th").all_text_contents()
+        assert names == sorted(names, key=str.lower)
+        page.locator("#confusion button").first.press("Enter")
+        page.wait_for_selector("#samples li")
+        assert page.locator("svg.curve").count() == 1
+        check_accessible(page, "compare")
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert page.locator("#methods thead tr").bounding_box()["height"] < 60  # a line, not a letter a line
+
+
+def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
+    rng = np.random.default_rng(0)
+    lines = [f'"{HOSTILE}",b,c,name,label']
+    for i in range(40):
+        kind = i % 2
+        lines.append(
+            f'{3 * kind + rng.normal():.3f},{rng.normal():.3f},{rng.normal():.3f},"<b>{i}</b>","<script>{kind}"'
+        )
+    (tmp_path / "hostile.csv").write_text("\n".join(lines) + "\n")
+    with Process(tmp_path, tmp_path / "hostile.csv") as process:
+        page = visit(process)
+        page.get_by_role("button", name="Labelled").click()
+        page.wait_for_selector("#answer")
+        page.fill("#cell-0", "9")
+        page.wait_for_function("() => document.querySelector('#answer').textContent === '<script>1'")
+        page.fill("#cell-0", "-9")
+        page.wait_for_function("() => document.querySelector('#answer').textContent === '<script>0'")
+        assert page.locator("main script, main b, main img").count() == 0
+        check_accessible(page, "table")
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800), (3840, 2160)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_width_and_theme(home, visit, width, height, scheme):
+    with Process(home) as process:
+        page = visit(process, width, height, color_scheme=scheme, reduced_motion="reduce")
+        for view in ("try", "label", "audit", "compare"):
+            page.click(f"#tab-{view}")
+            page.wait_for_selector("main h2")
+            page.wait_for_timeout(250)
+            wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wider <= 0, view
+            check_accessible(page, (view, width, scheme))
+
+
+def test_names_keep_together_and_the_header_does_not_jump(tmp_path, visit):
+    rows = "".join(f"{i % 3},{i % 5},{('seven', 'eleven', 'nineteen')[i % 3]}\n" for i in range(30))
+    (tmp_path / "words.csv").write_text(f"a,b,label\n{rows}")
+    with Process(tmp_path, tmp_path / "words.csv") as process:
+        page = visit(process, 390, 844)
+        page.get_by_role("button", name="Labelled").click()
+        page.wait_for_selector(".bars")
+        heights = page.locator(".bars th[scope=row]").evaluate_all("cells => cells.map(cell => cell.clientHeight)")
+        assert max(heights) < 40  # one line each
+        page.set_viewport_size({"width": 1280, "height": 800})
+        height = "document.querySelector('header').clientHeight"
+        page.wait_for_function("() => document.querySelector('#accuracy').textContent.startsWith('Accuracy')")
+        before = page.evaluate(height)
+        page.evaluate("document.querySelector('#accuracy span').classList.toggle('unseen')")
+        assert page.evaluate(height) == before < 90
+        page.click("#tab-label")
+        page.wait_for_selector("text=No sample is waiting for a label.")
+
+
+def test_everything_by_keyboard(digits, visit):
+    page = visit(digits)
+    page.focus("#tab-try")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.activeElement.id === 'tab-label'")
+    page.keyboard.press("ArrowLeft")
+    page.focus("canvas.drawing")
+    for _ in range(9):  # the pen starts at the top in the middle: a one
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press(" ")
+    for _ in range(22):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press(" ")
+    page.wait_for_selector("#answer")
+    assert page.text_content("#answer") == "1"
+    outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("() => document.activeElement.id || document.activeElement.textContent"))
+    assert {"alpha", "kernel", "power", "Choose for me", "Held out"} <= reached

@@ -1,0 +1,106 @@
+"""The command itself: killed, started twice, ended by Ctrl-C."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from ancr.studio.server import bind
+from tests.studio.browsing import Process
+
+
+def client_of(process):
+    home = f"http://127.0.0.1:{process.port}"
+    client = httpx.Client(base_url=home, headers={"origin": home}, timeout=60, follow_redirects=True)
+    assert client.get(process.address).status_code == 200
+    return client
+
+
+def label_next(client, label):
+    sample = client.post("/api/next", json={"n": 1}).json()["next"][0]["name"]
+    answer = client.post("/api/act", json={"do": "label", "sample": sample, "label": label})
+    assert answer.status_code == 200
+    return sample
+
+
+def test_kill_9_loses_at_most_the_action_in_flight(tmp_path):
+    acknowledged = []
+    with Process(tmp_path) as process:
+        client = client_of(process)
+
+        def hammer():
+            try:
+                while True:
+                    acknowledged.append(label_next(client, "5"))
+            except httpx.HTTPError:
+                pass
+
+        thread = threading.Thread(target=hammer)
+        thread.start()
+        while len(acknowledged) < 30:
+            assert thread.is_alive()
+        process.kill()
+        thread.join()
+    with Process(tmp_path) as process:
+        client = client_of(process)
+        labels = client.get("/api/export/labels.csv").text.splitlines()
+        kept = {line.split(",")[0] for line in labels if line.endswith("labelled")}
+        assert set(acknowledged) <= kept
+        assert len(kept) <= len(acknowledged) + 1
+        assert client.post("/api/act", json={"do": "undo"}).status_code == 200
+
+
+def test_studios_that_start_together_have_their_own_ports():
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(bind(None)) for _ in range(3)]
+        ports = {listener.getsockname()[1] for listener in listeners}
+        assert len(ports) == 3
+        with pytest.raises(OSError, match="choose another"):
+            bind(min(ports))
+
+
+def test_a_page_that_comes_before_the_server_accepts_is_kept_waiting():
+    with bind(None) as listener, socket.create_connection(listener.getsockname(), timeout=5) as page:
+        page.sendall(b"early")
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(5) == b"early"
+
+
+def test_a_second_studio_is_refused_with_the_address_of_the_first(tmp_path):
+    with Process(tmp_path) as first:
+        with pytest.raises(AssertionError, match="a studio is already open on this data") as refused:
+            Process(tmp_path)
+        assert f"http://127.0.0.1:{first.port}/" in str(refused.value)
+        assert "token" not in str(refused.value)
+        assert "Traceback" not in str(refused.value)
+
+
+def test_ctrl_c_ends_it_even_while_a_page_listens(tmp_path):
+    with Process(tmp_path) as process:
+        client = client_of(process)
+        with client.stream("GET", "/api/events") as stream:
+            next(stream.iter_lines())
+            process.process.send_signal(signal.SIGINT)
+            process.process.wait(timeout=20)
+        assert "Traceback" not in process.process.stdout.read()
+
+
+@pytest.mark.parametrize("arguments", [["nothing.csv"], ["--images", "nowhere"]])
+def test_bad_arguments_are_one_line(arguments, tmp_path):
+    command = [sys.executable, "-m", "ancr", "studio", *arguments, "--no-browser"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_command_line_does_not_load_the_server():
+    code = "import ancr.cli, sys; print([name for name in ('starlette', 'uvicorn', 'numpy') if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

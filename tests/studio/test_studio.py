@@ -1,0 +1,379 @@
+"""Answers, labels, exports and what the background finds, through the page's own requests."""
+
+import csv
+import io
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from ancr import RepresentationClassifier
+from ancr.samples.model_file import Model
+from ancr.studio import recogniser as recogniser_module
+from ancr.studio.openings import open_source
+from ancr.studio.recogniser import Query
+
+
+def wait_for(client, ready, seconds=120):
+    """The state, once it is as wanted."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        state = client.get("/api/state").json()
+        if ready(state):
+            return state
+        time.sleep(0.05)
+    raise AssertionError(state)
+
+
+def is_settled(state):
+    return bool(state["estimate"] and state["estimate"]["current"])
+
+
+def act(client, **action):
+    answer = client.post("/api/act", json=action)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def next_sample(client):
+    return client.post("/api/next", json={"n": 1}).json()["next"][0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"alpha": 0.3},
+        {"kernel": "rbf", "gamma": 2.0},
+        {"power": 0.5},
+        {"power": 0.5, "kernel": "rbf", "rule": "label"},
+    ],
+)
+def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
+    """The code of the small problem is the optimum over all labelled samples."""
+    recogniser, source = studio.recogniser, studio.source
+    chosen = {**studio.state.settings, **settings}
+    queries = [Query(source.samples[i], int(i), chosen) for i in studio.held_out[:30]]
+    recogniser.fitted = None
+    recogniser.pairs = None if not settings else (chosen["power"], recogniser._labelled.rows(chosen["power"])[:70])
+    if settings:  # inner products of some of the samples are known, those of later ones are not
+        recogniser.pairs = (chosen["power"], recogniser.pairs[1] @ recogniser.pairs[1].T)
+    few = recogniser._over_few(queries)
+    snapshot = recogniser.snapshot(chosen)
+    whole = RepresentationClassifier(**chosen).fit(source.samples[snapshot.members], snapshot.labels)
+    vectors = np.stack([query.vector for query in queries])
+    np.testing.assert_array_equal([one.label for one in few], whole.predict(vectors))
+    codes = whole.codes(vectors)
+    for one, (start, end) in zip(few, zip(codes.indptr[:-1], codes.indptr[1:], strict=True), strict=True):
+        dense = dict(zip(snapshot.members[codes.indices[start:end]], codes.data[start:end], strict=True))
+        for sample, weight in zip(one.support, one.weights, strict=True):
+            assert abs(dense.get(sample, 0.0) - weight) < 2e-4
+    decisions = np.stack([one.decisions for one in few])
+    np.testing.assert_allclose(decisions, whole.decision_function(vectors), atol=1e-3)
+
+
+def test_a_labelled_sample_does_not_answer_for_itself(client, studio):
+    own = int(studio.recogniser.snapshot().members[0])
+    for settings in ({}, {"constraint": "free"}, {"relaxation": 0.3}):
+        answer = client.post("/api/answer", json={"sample": own, "settings": settings}).json()
+        assert own not in [witness["index"] for witness in answer["witnesses"]]
+        assert answer["truth"] is not None
+
+
+def test_a_label_changes_the_answer_at_once(client, studio):
+    sample = next_sample(client)
+    for text in ("0", "brand new"):
+        act(client, do="label", sample=sample["name"], label=text)
+        vector = studio.source.samples[sample["index"]]
+        pixels = Image.fromarray((vector.reshape(8, 8) * 255).astype(np.uint8))
+        assert pixels.size == (8, 8)
+        answer = client.post("/api/answer", json={"row": vector.tolist()}).json()
+        assert answer["label"] == text
+        assert answer["witnesses"][0]["index"] == sample["index"]
+    act(client, do="undo")
+    act(client, do="undo")
+    assert studio.state.labels[sample["index"]] is None
+    assert "brand new" not in studio.state.classes
+
+
+def test_a_drawing_is_centred_and_scaled_as_the_data_is(client):
+    """Digits of the data, drawn large and off centre, are recognised; and so is dark ink on light paper."""
+    X, y = load_digits(return_X_y=True)
+    right = {1: 0, 0: 0}
+    for drawn in right:
+        for i in range(40):
+            canvas = Image.new("L", (256, 256))
+            canvas.paste(Image.fromarray((X[i] * 15).reshape(8, 8).astype(np.uint8)).resize((120, 120)), (100, 30))
+            image = canvas if drawn else Image.eval(canvas, lambda value: 255 - value)
+            buffer = io.BytesIO()
+            image.save(buffer, "PNG")
+            answer = client.post(
+                f"/api/image?drawn={drawn}", content=buffer.getvalue(), headers={"content-type": "image/png"}
+            )
+            right[drawn] += answer.json()["label"] == str(y[i])
+    assert min(right.values()) >= 32
+
+
+def test_labelling_with_the_ranked_pool_and_the_accuracy_estimate(client, studio):
+    wait_for(client, is_settled)
+    first = client.get("/api/state").json()["estimate"]
+    for _ in range(12):
+        sample = client.post("/api/next", json={"n": 1, "fresh": True}).json()["next"][0]
+        act(client, do="label", sample=sample["name"], label=str(load_digits().target[sample["index"]]))
+    state = wait_for(client, is_settled)
+    assert state["estimate"]["n"] == first["n"] + 12
+    snapshot = studio.recogniser.snapshot()
+    assert state["estimate"]["accuracy"] == pytest.approx(snapshot.estimate().accuracy)
+
+
+def test_each_page_that_waits_for_a_rank_gets_its_own(studio):
+    futures = [
+        studio.worker.submit("read", lambda studio, n=n, seed=seed: studio.awaited_queue(n, seed)).result()
+        for n, seed in ((10, 0), (2, 0), (10, 1), (3, 0))
+    ]
+    futures[1].cancel()
+    assert [len(futures[place].result(60)) for place in (0, 2, 3)] == [10, 10, 3]
+    again = studio.worker.submit("read", lambda studio: studio.awaited_queue(2)).result()
+    assert len(again.result(60)) == 2
+
+
+def test_a_query_that_cannot_be_answered_leaves_the_others_alone(blobs, make_studio):
+    path, _ = blobs
+    studio = make_studio(open_source(path))
+    recogniser, samples, labels = studio.recogniser, studio.source.samples, studio.state.labels
+    alone, other = labels.index("bee"), labels.index("ant")
+    for index, label in enumerate(labels):
+        if label == "cat" or (label == "bee" and index != alone):
+            studio.worker.submit("act", {"do": "exclude", "sample": studio.state.names[index]}).result()
+    settings = {**studio.state.settings, "constraint": "free"}
+    refused, answered = recogniser.judge([Query(samples[i], int(i), settings) for i in (alone, other)])
+    assert "two classes" in str(refused)
+    assert answered.label == "ant"
+
+
+def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
+    wait_for(client, lambda state: is_settled(state) and client.get("/api/surest").json()["total"])
+    found = client.get("/api/surest", params={"label": "0"}).json()
+    assert {one["guess"]["label"] for one in found["samples"]} == {"0"}
+    confidences = [one["guess"]["confidence"] for one in found["samples"]]
+    assert confidences == sorted(confidences, reverse=True)
+    before = client.get("/api/state").json()
+    act(client, do="accept", labels=[[one["name"], "0"] for one in found["samples"][:20]])
+    assert client.get("/api/state").json()["labelled"] == before["labelled"] + 20
+    act(client, do="undo")
+    assert client.get("/api/state").json()["labelled"] == before["labelled"]
+
+
+def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, make_studio):
+    sample = next_sample(client)
+    act(client, do="label", sample=sample["name"], label="=cmd()")
+    act(client, do="settings", settings={"alpha": 0.05, "kernel": "rbf", "gamma": 2.0})
+    content = client.get("/api/export/model.npz").content
+    path = tmp_path / "model.npz"
+    path.write_bytes(content)
+    model = Model.load(path)
+    assert len(model.labels) == 101
+    queries = studio.source.samples[studio.held_out[:20]]
+    answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.held_out[:20]]
+    assert model.build().predict(queries).tolist() == answers
+    again = open_source(path)
+    assert again.settings["alpha"] == 0.05
+    reopened = make_studio(again)
+    assert reopened.recogniser.is_ready()
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text)))
+    assert {"sample": sample["name"], "label": "'=cmd()", "given": "", "status": "labelled"} in rows
+    raw = client.get("/api/export/labels.csv?raw=1").text
+    assert "\n" + sample["name"] + ",=cmd(),,labelled\n" in raw
+
+
+def test_audit_relabel_exclude(client, studio):
+    wait_for(client, is_settled)
+    members = studio.recogniser.snapshot().members.tolist()
+    chances = [client.post("/api/answer", json={"sample": i}).json()["classes"][0]["residual"] for i in members]
+    names = [
+        studio.state.names[members[place]] for place in np.argsort(chances)[:3]
+    ]  # those that others represent best
+    right = [studio.state.labels[studio.state.index(name)] for name in names]
+    for name, label in zip(names, right, strict=True):
+        act(client, do="label", sample=name, label=str((int(label) + 5) % 10))
+    assert client.post("/api/start/audit", json={}).status_code == 200
+    wait_for(client, lambda state: "audit" in state["done"] and not state["busy"]["audit"])
+    audit = client.get("/api/audit").json()
+    found = [entry["sample"]["name"] for entry in audit["suspicious"][:15]]
+    assert set(names) <= set(found)
+    for name, label in zip(names, right, strict=True):
+        entry = next(entry for entry in audit["suspicious"] if entry["sample"]["name"] == name)
+        assert entry["suggested"] == label
+        assert entry["against"]
+    act(client, do="label", sample=names[0], label=right[0])
+    act(client, do="exclude", sample=names[1])
+    act(client, do="keep", sample=names[2])
+    decided = {entry["sample"]["name"]: entry["decided"] for entry in client.get("/api/audit").json()["suspicious"]}
+    assert [decided[name] for name in names] == ["relabelled", "excluded", "kept"]
+    state = wait_for(client, is_settled)
+    assert state["estimate"]["accuracy"] > audit["accuracy"]
+    statuses = {
+        row["sample"]: row["status"] for row in csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text))
+    }
+    assert statuses[names[1]] == "excluded"
+
+
+def test_undo_brings_the_sample_back(client):
+    for kind in ({"do": "label", "label": "3"}, {"do": "skip"}):
+        sample = next_sample(client)
+        act(client, sample=sample["name"], **kind)
+        wait_for(client, is_settled)  # and the others are ranked anew
+        assert act(client, do="undo")["next"][0]["index"] == sample["index"]
+
+
+def test_settings_are_chosen(client):
+    assert client.post("/api/start/choose", json={}).status_code == 200
+    state = wait_for(client, lambda state: state["chosen"] is not None)
+    assert state["chosen"]["accuracy"] > 0.85
+    assert state["choosing"]["done"] == state["choosing"]["total"] > 5
+    act(client, do="settings", settings=state["chosen"]["settings"])
+    wait_for(client, is_settled)
+
+
+def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
+    for _ in range(5):
+        act(client, do="label", sample=next_sample(client)["name"], label="3")
+    act(client, do="skip", sample=next_sample(client)["name"])
+    act(client, do="exclude", sample=next_sample(client)["name"])
+    act(client, do="settings", settings={"alpha": 0.2})
+    act(client, do="undo")
+    before = (studio.state.labels, studio.state.skipped, studio.state.excluded, studio.state.settings)
+    studio.close()
+    again = make_studio()
+    assert (again.state.labels, again.state.skipped, again.state.excluded, again.state.settings) == before
+    assert again.state.can_undo
+
+
+def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
+    wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
+    settings = studio.state.settings
+    queries = [Query(studio.source.samples[i], int(i), settings) for i in studio.held_out[:25]]
+    together = [studio.worker.submit("answer", query) for query in queries]
+    labels = [future.result()["label"] for future in together]
+    assert labels == [studio.worker.submit("answer", query).result()["label"] for query in queries]
+
+
+# --- sources
+
+
+def test_a_table_with_gaps(blobs, make_studio, make_client):
+    path, truth = blobs
+    source = open_source(path)
+    assert sum(label is not None for label in source.labels) == 30
+    assert source.columns == ("a", "b", "c", "d")
+    client = make_client(make_studio(source))
+    answer = client.post("/api/answer", json={"sample": 1}).json()
+    assert answer["label"] == truth[1]
+    edited = client.post("/api/answer", json={"row": [0, 0, 8, 0]}).json()
+    assert edited["label"] == "cat"
+    assert client.post("/api/answer", json={"row": [1, "x", 0, 0]}).status_code == 400
+    assert client.get("/api/row/1").json()["row"][0][0] == "a"
+
+
+def test_columns_with_units_are_scaled_and_the_model_scales_them_too(tmp_path, make_studio, make_client):
+    rng = np.random.default_rng(1)
+    truth = np.repeat(["p", "q"], 40)
+    X = np.column_stack(
+        [5000 + rng.normal(size=80) * 1000, rng.normal(size=80) + 3 * (truth == "q"), 40 + rng.normal(size=80)]
+    )
+    rows = [",".join(f"{value:.4f}" for value in row) + f",{label}" for row, label in zip(X, truth, strict=True)]
+    lines = ["big,small,middle,label", *rows]
+    path = tmp_path / "units.csv"
+    path.write_text("\n".join(lines) + "\n")
+    source = open_source(path)
+    assert source.standardize
+    studio = make_studio(source)
+    client = make_client(studio)
+    saved = tmp_path / "units.npz"
+    saved.write_bytes(client.get("/api/export/model.npz").content)
+    answers = [client.post("/api/answer", json={"row": row.tolist()}).json()["label"] for row in X[:10] + 0.01]
+    assert Model.load(saved).build().predict(X[:10] + 0.01).tolist() == answers
+    own = [client.post("/api/answer", json={"sample": i}).json()["label"] for i in range(20)]
+    assert np.mean(np.array(own) == truth[:20]) > 0.8
+
+
+def test_a_folder_of_images(tmp_path, make_studio, make_client):
+    digits = load_digits()
+    for i in range(60):
+        label = str(digits.target[i]) if i < 40 else "unlabelled"
+        (tmp_path / "data" / label).mkdir(parents=True, exist_ok=True)
+        image = Image.fromarray((digits.images[i] * 15).astype(np.uint8)).resize((64, 64))
+        image.save(tmp_path / "data" / label / f"{i}.png")
+    (tmp_path / "data" / "loose.png").write_bytes((tmp_path / "data" / "unlabelled" / "41.png").read_bytes())
+    (tmp_path / "data" / "broken.png").write_bytes(b"not an image")
+    source = open_source(tmp_path / "data")
+    assert sum(label is None for label in source.labels) == 21
+    assert source.features == "hog"
+    assert any("hog" in note for note in source.notes)
+    assert any("could not be read" in note for note in source.notes)
+    studio = make_studio(source)
+    client = make_client(studio)
+    picture = client.get("/api/picture/0")
+    assert picture.headers["content-type"] == "image/png"
+    waiting = client.post("/api/next", json={"n": 21}).json()["next"]
+    assert {one["name"] for one in waiting} == {
+        name for name in source.names if "/" not in name or "unlabelled" in name
+    }
+    content = (tmp_path / "data" / "0" / "0.png").read_bytes()
+    assert client.post("/api/image", content=content, headers={"content-type": "image/png"}).json()["label"] == "0"
+
+
+def test_a_pool_without_any_label(tmp_path, make_studio, make_client):
+    np.savez(tmp_path / "pool.npz", features=np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32))
+    client = make_client(make_studio(open_source(tmp_path / "pool.npz")))
+    assert not client.get("/api/state").json()["ready"]
+    assert client.post("/api/answer", json={"sample": 0}).status_code == 400
+    assert client.post("/api/start/audit", json={}).status_code == 400
+    assert client.get("/api/export/model.npz").status_code == 400
+    for label in ("a", "b", "a", "b"):
+        act(client, do="label", sample=next_sample(client)["name"], label=label)
+    assert client.post("/api/answer", json={"sample": 0}).status_code == 200
+
+
+def test_a_split_is_held_out(tmp_path, make_studio):
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "split.npz", features=X[:200], labels=y[:200], is_train=np.arange(200) < 100)
+    source = open_source(tmp_path / "split.npz")
+    assert source.is_held_out.sum() == 100
+    assert sum(label is not None for label in source.labels) == 100
+
+
+def test_extracted_features_with_the_images_that_they_were_made_of(tmp_path, make_studio, make_client):
+    from ancr.datasets import load_folder
+    from ancr.datasets.extraction_file import extract_plain_to_file
+
+    for i in range(20):
+        folder = tmp_path / "data" / str(load_digits().target[i] % 2)
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(load_digits().images[i].astype(np.uint8) * 15).save(folder / f"{i}.png")
+    with pytest.raises(ValueError, match="ancr extract FOLDER --features eigenfaces"):
+        open_source(tmp_path / "data", features="eigenfaces")
+    extract_plain_to_file(load_folder(tmp_path / "data"), tmp_path / "faces.npz", "eigenfaces")
+    source = open_source(tmp_path / "faces.npz", images=tmp_path / "data")
+    client = make_client(make_studio(source))
+    assert client.get("/api/state").json()["pictures"]
+    assert client.get("/api/picture/3").status_code == 200
+    with pytest.raises(ValueError, match="holds none of the images"):
+        open_source(tmp_path / "faces.npz", images=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "nowhere"])
+def test_data_that_is_not_there(tmp_path, name):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        open_source(tmp_path / name)
+
+
+def test_more_samples_than_a_matrix_allows(studio, client, monkeypatch):
+    """Then every answer is over few samples, and estimates are on a part."""
+    monkeypatch.setattr(recogniser_module, "MOST_LEFT_OUT", 50)
+    studio.recogniser.fitted = None
+    estimate = studio.recogniser.snapshot().estimate()
+    assert estimate.n == 50
+    assert client.post("/api/answer", json={"sample": int(studio.held_out[0])}).status_code == 200
