@@ -43,7 +43,7 @@ BLOCK_ROWS = 384
 _MOST_HELPERS = 1024
 
 
-def is_foreign(array):
+def is_non_numpy(array):
     """Whether this is an array of a library other than NumPy, to be processed on its own device.
 
     Lists, data frames and sparse matrices become NumPy arrays, as everywhere in scikit-learn; Dask arrays hold NumPy
@@ -59,19 +59,19 @@ _LIBRARIES: dict[type, Any] = {}
 
 
 def _library_of(array):
-    """The array API namespace of a foreign array; None for anything else."""
+    """The array API namespace of a non-NumPy array; None for anything else."""
     kind = type(array)
     if kind not in _LIBRARIES:
         from array_api_compat import array_namespace, is_array_api_obj, is_dask_array, is_numpy_array
 
-        foreign = is_array_api_obj(array) and not is_numpy_array(array) and not is_dask_array(array)
-        _LIBRARIES[kind] = array_namespace(array) if foreign else None
+        elsewhere = is_array_api_obj(array) and not is_numpy_array(array) and not is_dask_array(array)
+        _LIBRARIES[kind] = array_namespace(array) if elsewhere else None
     return _LIBRARIES[kind]
 
 
 def namespace(array):
     """The array API namespace of an array; NumPy's for anything that is not an array yet."""
-    if is_foreign(array):
+    if is_non_numpy(array):
         return _library_of(array)
     import array_api_compat.numpy as xp
 
@@ -86,8 +86,8 @@ def device(array):
 
 
 def to_numpy(array):
-    """A NumPy copy of a foreign array; anything else unchanged."""
-    if not is_foreign(array):
+    """A NumPy copy of a non-NumPy array; anything else unchanged."""
+    if not is_non_numpy(array):
         return array
     from array_api_compat import to_device
 
@@ -103,10 +103,10 @@ def _without_gradient(array):
 
 
 def like(values, array):
-    """NumPy or foreign values as an array of ``array``'s library and device."""
-    if not is_foreign(array):
+    """Values of any library as an array of ``array``'s library and device."""
+    if not is_non_numpy(array):
         return to_numpy(values)
-    if is_foreign(values) and namespace(values) is namespace(array) and device(values) == device(array):
+    if is_non_numpy(values) and namespace(values) is namespace(array) and device(values) == device(array):
         return values
     return namespace(array).asarray(to_numpy(values), device=device(array))
 
@@ -120,7 +120,7 @@ def check_rows(samples, name="X", dtype=None):
     """Validate an array of another library: two axes, at least one row and one feature, all numbers finite.
 
     float32 stays float32 and any other real dtype becomes float64, unless ``dtype`` is given. scikit-learn's own check
-    accepts foreign arrays only while its ``array_api_dispatch`` is on; this one always does.
+    accepts non-NumPy arrays only while its ``array_api_dispatch`` is on; this one always does.
     """
     xp = namespace(samples)
     if samples.ndim != 2:
@@ -169,8 +169,8 @@ def _is_missing(labels):
 
 def check_same_kind(queries, atoms, what="queries", whose="atoms"):
     """Raise if the queries have another library or device than the atoms."""
-    foreign = is_foreign(queries) or is_foreign(atoms)
-    if foreign and (namespace(queries) is not namespace(atoms) or device(queries) != device(atoms)):
+    elsewhere = is_non_numpy(queries) or is_non_numpy(atoms)
+    if elsewhere and (namespace(queries) is not namespace(atoms) or device(queries) != device(atoms)):
         raise ValueError(
             f"{what} must use the same namespace and the same device as {whose}: expected {describe(atoms)}, got "
             f"{describe(queries)}. Convert the queries, or fit again with samples of their kind."
@@ -180,7 +180,7 @@ def check_same_kind(queries, atoms, what="queries", whose="atoms"):
 def describe(array):
     """Library, type and device of an array, for messages."""
     kind = type(array)
-    where = f" on {device(array)}" if is_foreign(array) else ""
+    where = f" on {device(array)}" if is_non_numpy(array) else ""
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}{where}"
 
 
@@ -200,28 +200,28 @@ def concat_columns(parts):
 
 def take_rows(rows, chosen):
     """Some rows, dense or CSR of any library, by a slice or by positions."""
-    if is_foreign(rows) and not isinstance(chosen, slice):
+    if is_non_numpy(rows) and not isinstance(chosen, slice):
         return namespace(rows).take(rows, like(chosen, rows), axis=0)
     return rows[chosen] if rows.ndim == 1 else rows[chosen, :]
 
 
 def take_columns(rows, chosen):
     """Some columns of an array of any library, by positions."""
-    if is_foreign(rows):
+    if is_non_numpy(rows):
         return namespace(rows).take(rows, like(chosen, rows), axis=1)
     return np.ascontiguousarray(rows[:, chosen])
 
 
 def submatrix(matrix, chosen):
     """Some rows of a matrix and the same columns, by positions."""
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         return take_columns(take_rows(matrix, chosen), chosen)
     return matrix[np.ix_(chosen, chosen)]
 
 
 def add_to_diagonal(matrix, value):
     """``matrix + value·I``, in place for NumPy matrices; ``value`` may be an array with an entry per row."""
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         xp = namespace(matrix)
         return matrix + value * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
     matrix[np.diag_indices_from(matrix)] += np.asarray(value, matrix.dtype)
@@ -238,7 +238,7 @@ def in_double(rows):
 
 def row_major(matrix, dtype):
     """The matrix in a precision and, if the library has memory layouts, in row-major order."""
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         return namespace(matrix).astype(matrix, dtype, copy=False)
     return np.ascontiguousarray(matrix, dtype)
 
@@ -259,7 +259,7 @@ def row_dots(left, right):
     """Inner product of each row of ``left``, dense or CSR, with the same row of the dense ``right``."""
     if sparse.issparse(left):
         return np.asarray(left.multiply(right).sum(axis=1)).ravel()
-    if is_foreign(left):
+    if is_non_numpy(left):
         return namespace(left).vecdot(left, right, axis=-1)
     return np.einsum("ij,ij->i", left, right)
 
@@ -271,14 +271,14 @@ def row_squares(rows):
 
 def squares_in_double(rows):
     """Squared norm of each dense row, accumulated in double precision."""
-    if is_foreign(rows):
+    if is_non_numpy(rows):
         return row_squares(in_double(rows))
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 def squared_distances(rows, others):
     """‖x − y‖² of each row with each of the others, from differences, so that nothing cancels."""
-    if not is_foreign(rows):
+    if not is_non_numpy(rows):
         return cdist(rows, others, "sqeuclidean")
     row_bytes = 2 * others.shape[0] * others.shape[1] * 8
     return concat(map_rows(lambda block: array_api.squared_distances(rows[block, :], others), rows, row_bytes))
@@ -286,7 +286,7 @@ def squared_distances(rows, others):
 
 def with_diagonal(matrix, values):
     """The matrix with other numbers on its diagonal, in place for NumPy."""
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         xp = namespace(matrix)
         on_it = xp.eye(matrix.shape[0], dtype=xp.bool, device=device(matrix))
         return xp.where(on_it, xp.astype(values, matrix.dtype)[:, None], matrix)
@@ -500,15 +500,15 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     n_rows = rows.shape[0]
     if not n_rows:
         return []
-    foreign = is_foreign(rows)
-    n_threads = 1 if foreign else thread_count()
-    block_rows = n_rows if foreign else block_rows
-    allowed = working_bytes(rows) if foreign else int(get_config()["working_memory"] * 2**20)
+    elsewhere = is_non_numpy(rows)
+    n_threads = 1 if elsewhere else thread_count()
+    block_rows = n_rows if elsewhere else block_rows
+    allowed = working_bytes(rows) if elsewhere else int(get_config()["working_memory"] * 2**20)
     budget = allowed // max(1, n_threads * row_bytes)
     rounds = -(-n_rows // (n_threads * max(1, min(block_rows, budget))))
     size = -(-n_rows // (n_threads * rounds))  # every thread gets the same number of equal blocks
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-    if foreign:
+    if elsewhere:
         return in_blocks_that_fit(work, blocks, rows)
     return _share_out(work, blocks, n_threads)
 
@@ -575,7 +575,7 @@ def unit_rows(rows, copy=True):
 
     Norms are accumulated in double precision. Without ``copy``, in place where the library can.
     """
-    if is_foreign(rows):
+    if is_non_numpy(rows):
         return array_api.unit_rows(rows)
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     lost = np.flatnonzero(~((norms > 1e-140) & (norms < 1e140)))
@@ -592,7 +592,7 @@ def unit_rows(rows, copy=True):
 
 def project_simplex(points, radius=1.0):
     """Each row projected on the simplex of this radius."""
-    if is_foreign(points):
+    if is_non_numpy(points):
         return array_api.project_simplex(points, radius)
     from ancr._core.array_kernels import project_simplex_rows
 
@@ -604,7 +604,7 @@ def project_simplex(points, radius=1.0):
 
 def product_with_atoms(codes, atoms):
     """``codes @ atoms`` for dense codes, skipping zeros if most entries of NumPy codes are zero."""
-    if is_foreign(codes) or 4 * np.count_nonzero(codes) > codes.size:
+    if is_non_numpy(codes) or 4 * np.count_nonzero(codes) > codes.size:
         return codes @ atoms
     from ancr._core.array_kernels import product_without_zeros
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 
-from ancr._core.arrays import device, is_foreign, namespace
+from ancr._core.arrays import device, is_non_numpy, namespace
 from ancr._core.budgets import is_out_of_memory
 
 # A matrix of any library that follows the array API standard.
@@ -30,7 +30,7 @@ def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]
         The multiple of the identity that the matrix contains.
     """
     _check_finite(matrix)
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         if _well_conditioned(matrix, ridge):
             return partial(namespace(matrix).linalg.solve, matrix)
         return _through_eigenvalues(matrix, ridge)
@@ -48,7 +48,7 @@ def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]
 def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
     """Inverse of a positive definite matrix that contains ``ridge`` times the identity, C-ordered."""
     _check_finite(matrix)
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         return _inverse_elsewhere(matrix, ridge)
     potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factor, failed = potrf(matrix, lower=False)
@@ -62,14 +62,14 @@ def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
 
 def lower_factor(matrix: Matrix) -> Matrix:
     """L with LLᵀ = matrix, for a matrix that is well conditioned."""
-    if is_foreign(matrix):
+    if is_non_numpy(matrix):
         return namespace(matrix).linalg.cholesky(matrix)
     return cholesky(matrix, lower=True, check_finite=False)
 
 
 def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
     """L⁻¹ times a matrix, for a lower triangular L."""
-    if not is_foreign(factor):
+    if not is_non_numpy(factor):
         return solve_triangular(factor, right, lower=True, check_finite=False)
     xp = namespace(factor)
     if hasattr(xp.linalg, "solve_triangular"):  # not in the standard, but a third of the work

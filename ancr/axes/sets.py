@@ -15,7 +15,7 @@ from ancr._core import arrays
 from ancr._core.arrays import (
     concat,
     dense,
-    is_foreign,
+    is_non_numpy,
     is_single,
     like,
     map_rows,
@@ -93,7 +93,7 @@ def _check_radius(radius, dtype):
 
 
 def _check_points(points):
-    if is_foreign(points):
+    if is_non_numpy(points):
         xp = namespace(points)
         if not bool(xp.all(xp.isfinite(points))):
             raise ValueError("Input points contains NaN or infinity.")

@@ -28,7 +28,7 @@ from ancr._core.arrays import (
     Array,
     concat,
     in_double,
-    is_foreign,
+    is_non_numpy,
     is_single,
     map_rows,
     namespace,
@@ -370,5 +370,5 @@ def _gamma(gamma: str | float, rows: Array) -> float:
     """γ; "scale" is 1 / (n_features · variance), 1 for samples that are all alike."""
     if not isinstance(gamma, str):
         return float(gamma)
-    variance = float(namespace(rows).var(in_double(rows))) if is_foreign(rows) else float(rows.var(dtype=float))
+    variance = float(namespace(rows).var(in_double(rows))) if is_non_numpy(rows) else float(rows.var(dtype=float))
     return 1.0 / (rows.shape[1] * variance) if variance > 0.0 else 1.0

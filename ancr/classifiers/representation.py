@@ -20,7 +20,7 @@ from ancr._core.arrays import (
     check_rows,
     check_same_kind,
     concat,
-    is_foreign,
+    is_non_numpy,
     is_single,
     like,
     log_softmax,
@@ -166,8 +166,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
             because nothing is paid for a code.
         """
         self._validate_params()
-        if is_foreign(X):
-            X = self._check_foreign(X, reset=True)
+        if is_non_numpy(X):
+            X = self._check_non_numpy(X, reset=True)
             check_classification_targets(to_numpy(y))
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
@@ -216,8 +216,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         first = "dictionary_" not in vars(self)
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
-        if is_foreign(X):
-            X = self._check_foreign(X, reset=first)
+        if is_non_numpy(X):
+            X = self._check_non_numpy(X, reset=first)
         else:
             X, y = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=first)
         with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
@@ -246,7 +246,7 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         vars(self).pop("_prepare_later", None)
         return learned["solver_"]
 
-    def _check_foreign(self, X, reset):
+    def _check_non_numpy(self, X, reset):
         X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
         if reset:
             vars(self).pop("feature_names_in_", None)
@@ -322,8 +322,8 @@ class BaseRepresentationClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         caller = f"Inputs passed to {type(self).__name__}.{method}()"
         check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
-        if is_foreign(X):
-            X = self._check_foreign(X, reset=False)
+        if is_non_numpy(X):
+            X = self._check_non_numpy(X, reset=False)
         else:
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)

@@ -22,7 +22,7 @@ from ancr._core.arrays import (
     check_rows,
     concat,
     in_double,
-    is_foreign,
+    is_non_numpy,
     is_single,
     like,
     namespace,
@@ -339,9 +339,9 @@ class BaseDictionary(ABC):
         return is_single(self.dtype)
 
     @property
-    def is_foreign(self):
+    def is_non_numpy(self):
         """Whether the atoms are an array of another library than NumPy."""
-        return is_foreign(self.atoms)
+        return is_non_numpy(self.atoms)
 
     def like(self, values):
         """Values as an array of the atoms' library, on their device."""
@@ -392,7 +392,7 @@ class BaseDictionary(ABC):
 
     def class_sums(self, values):
         """Sum over the atoms of each class, of dense or CSR values: (n_queries, n_classes)."""
-        if is_foreign(values):
+        if is_non_numpy(values):
             return values @ self.indicator
         if sparse.issparse(values):
             rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
@@ -403,7 +403,7 @@ class BaseDictionary(ABC):
 
     def class_dots(self, left, right):
         """left_iᵀright_i for each class i of dense values."""
-        if is_foreign(left):
+        if is_non_numpy(left):
             return self.class_sums(left * right)
         from ancr._core import array_kernels
 
@@ -417,9 +417,9 @@ class BaseDictionary(ABC):
 
     def class_forms(self, codes):
         """c_iᵀ(X_iᵀX_i)c_i for each class i: by matrix products, or for many small classes at once."""
-        if is_foreign(codes) and self._places is not None:
+        if is_non_numpy(codes) and self._places is not None:
             return self._forms_at_once(codes)
-        if is_foreign(codes) or self.n_atoms >= _LARGE_CLASS * self.n_classes:
+        if is_non_numpy(codes) or self.n_atoms >= _LARGE_CLASS * self.n_classes:
             pairs = zip(self.blocks, self.block_grams, strict=True)
             images = self.xp.concat([codes[:, block] @ gram for block, gram in pairs], axis=1)
             return self.class_dots(codes, images)
@@ -454,7 +454,7 @@ class BaseDictionary(ABC):
             return self._among_given(codes)
         if np.array_equal(self.order, np.arange(self.n_atoms)):
             return codes
-        if is_foreign(codes):
+        if is_non_numpy(codes):
             return self.xp.take(codes, like(self.position, codes), axis=1)
         return codes[:, self.position]
 
@@ -465,7 +465,7 @@ class BaseDictionary(ABC):
             wide = sparse.csr_array((rows.data, self.order[rows.indices], rows.indptr), (rows.shape[0], self.n_given))
             wide.sort_indices()
             return wide
-        if is_foreign(codes):
+        if is_non_numpy(codes):
             picked = np.zeros((self.n_atoms, self.n_given))
             picked[np.arange(self.n_atoms), self.order] = 1.0
             return codes @ self.xp.astype(like(picked, codes), codes.dtype)
@@ -729,7 +729,7 @@ class Dictionary(BaseDictionary):
 
     def squared_norms(self, queries):
         """‖y‖² of each query, for NumPy arrays in double precision."""
-        return row_squares(queries) if is_foreign(queries) else np.einsum("ij,ij->i", queries, queries, dtype=float)
+        return row_squares(queries) if is_non_numpy(queries) else np.einsum("ij,ij->i", queries, queries, dtype=float)
 
     def squared_distances_to_mean(self, queries):
         """‖y − x̄‖² of each query to the mean atom x̄, in double precision."""
@@ -794,7 +794,7 @@ class Dictionary(BaseDictionary):
 
 def check_samples(samples, name="X", dtype=_FLOATS):
     """Validate samples of any library; float32 stays float32, anything else numeric becomes float64."""
-    if is_foreign(samples):
+    if is_non_numpy(samples):
         return check_rows(samples, name, None if dtype is _FLOATS else dtype)
     return check_array(samples, dtype=dtype, input_name=name)
 

@@ -8,7 +8,7 @@ from ancr._core.arrays import (
     concat,
     concat_columns,
     in_double,
-    is_foreign,
+    is_non_numpy,
     namespace,
     submatrix,
     take_columns,
@@ -40,7 +40,7 @@ class Growth:
     def _assembled(self, between, among):
         """The larger matrix from the one held, products of new atoms with the old ones, and those among the new."""
         held = self.held["gram"]
-        if is_foreign(among):
+        if is_non_numpy(among):
             upper, lower = concat_columns([held, between.T]), concat_columns([between, among])
             return submatrix(concat([upper, lower]), np.argsort(np.concatenate([self.old, self.new])))
         gram = np.empty((len(self.old) + len(self.new),) * 2, among.dtype)
@@ -80,7 +80,7 @@ class Growth:
 
 def gram_of(atoms):
     """XᵀX of atoms as rows."""
-    if is_foreign(atoms):
+    if is_non_numpy(atoms):
         return atoms @ atoms.T
     gram = np.empty((len(atoms), len(atoms)), atoms.dtype)
     # In blocks of rows, half of them by symmetry: a single call for 16,000 atoms crashes some builds of BLAS.

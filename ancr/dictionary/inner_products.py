@@ -32,7 +32,7 @@ from ancr._core.arrays import (
     concat_columns,
     dense,
     in_double,
-    is_foreign,
+    is_non_numpy,
     is_single,
     map_rows,
     namespace,
@@ -133,7 +133,7 @@ class GramDictionary(BaseDictionary):
     def block_grams(self) -> list[Array]:
         """X_iᵀX_i of each class."""
         blocks = [self.gram[block, block] for block in self.blocks]
-        return blocks if self.is_foreign else [np.ascontiguousarray(block) for block in blocks]
+        return blocks if self.is_non_numpy else [np.ascontiguousarray(block) for block in blocks]
 
     @cached_property
     def _padded_grams(self) -> Array:
@@ -355,7 +355,7 @@ class KernelDictionary(GramDictionary):
 
     def _gram(self) -> Array:
         """The lower half in blocks of rows, and its mirror image; on a device all at once, in double precision."""
-        if self.is_foreign:
+        if self.is_non_numpy:
             # Solvers need it in double precision in any case; inner products that were given are judged as they are.
             from_double = self.is_single and self.kernel.is_certain
             values = self.in_double.gram if from_double else self._made_even(self._values(self.atoms))
@@ -673,7 +673,7 @@ class ProductsDictionary(DerivedDictionary):
 
 def row_means(rows: Array) -> Array:
     """Mean of each row, in double precision."""
-    if is_foreign(rows):
+    if is_non_numpy(rows):
         return namespace(rows).mean(in_double(rows), axis=1)
     return rows.mean(axis=1, dtype=float)
 

@@ -22,7 +22,7 @@ from ancr._core.arrays import (
     check_same_kind,
     concat,
     in_double,
-    is_foreign,
+    is_non_numpy,
     is_single,
     namespace,
     squared_distances,
@@ -166,7 +166,7 @@ class _Exponentials:
 
 def _exponentials_of(values: Array) -> Array:
     """exp of each entry, none above one; NumPy arrays in place."""
-    if is_foreign(values):
+    if is_non_numpy(values):
         xp = namespace(values)
         return xp.exp(xp.clip(values, None, 0.0))
     for part in _parts(values):
@@ -290,7 +290,7 @@ class _Called:
 
     def __call__(self, rows: Array) -> Array:
         returned, xp = self._function(rows, self._atoms), namespace(rows)
-        values, wanted = returned if is_foreign(rows) else np.asarray(returned), (rows.shape[0], self._atoms.shape[0])
+        values, wanted = returned if is_non_numpy(rows) else np.asarray(returned), (rows.shape[0], self._atoms.shape[0])
         check_same_kind(values, rows, "values returned by kernel", "samples")
         real = xp.isdtype(values.dtype, ("bool", "integral", "real floating"))
         if tuple(values.shape) != wanted or not real:
@@ -299,7 +299,7 @@ class _Called:
         values = xp.astype(values, rows.dtype, copy=False)
         if not bool(xp.all(xp.isfinite(values))):
             raise ValueError("kernel returned NaN or infinity")
-        return values if is_foreign(rows) else np.ascontiguousarray(values)
+        return values if is_non_numpy(rows) else np.ascontiguousarray(values)
 
 
 class Precomputed(Kernel):
@@ -331,7 +331,7 @@ class _Columns:
 
 def _parts(values: Array) -> Any:
     """Rows of a NumPy array in views that fit the cache; other arrays as a whole."""
-    if is_foreign(values):
+    if is_non_numpy(values):
         return (values,)
     rows = max(1, _CACHED_BYTES // max(1, values.strides[0]))
     return (values[start : start + rows] for start in range(0, len(values), rows))

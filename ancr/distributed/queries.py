@@ -54,7 +54,7 @@ class _OnWorker:
         empty = not len(block)  # a filter can leave a block empty
         queries = np.zeros((1, classifier.n_features_in_)) if empty else block
         # Blocks of a Dask array are NumPy arrays; a classifier on a device takes and returns arrays of its own kind.
-        queries = there.like(np.asarray(queries)) if there.is_foreign else queries
+        queries = there.like(np.asarray(queries)) if there.is_non_numpy else queries
         result = to_numpy(getattr(classifier, self.method)(queries))
         return result[:0] if empty else result
 

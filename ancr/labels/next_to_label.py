@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
-from ancr._core.arrays import Array, check_same_kind, in_double, is_foreign, map_rows, take_rows, to_numpy
+from ancr._core.arrays import Array, check_same_kind, in_double, is_non_numpy, map_rows, take_rows, to_numpy
 from ancr._core.axis import check_takes
 from ancr._core.messages import naming
 from ancr.classifiers.representation import BaseRepresentationClassifier
@@ -111,7 +111,7 @@ def _checked_pool(estimator: Any, pool: Any) -> Any:
     with naming("pool"):
         check_same_kind(pool, estimator.dictionary_.atoms, "pool", "the samples that estimator was fitted on")
         samples = check_samples(pool, "pool", estimator.dictionary_.dtype)
-        if is_foreign(pool):
+        if is_non_numpy(pool):
             _check_n_features(estimator, samples, reset=False)
         else:
             validate_data(estimator, pool, reset=False, skip_check_array=True)

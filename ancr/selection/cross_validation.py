@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ancr._core.arrays import check_labels, concat, is_foreign, is_single, like, to_numpy
+from ancr._core.arrays import check_labels, concat, is_non_numpy, is_single, like, to_numpy
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import naming
 from ancr._core.progress import progress_bar
@@ -274,8 +274,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self._validate_params()
         self._check_grid()
         given = y  # whose library `classes_` keeps
-        if is_foreign(X):
-            X, y = self._check_foreign(X, reset=True), column_or_1d(to_numpy(y))
+        if is_non_numpy(X):
+            X, y = self._check_non_numpy(X, reset=True), column_or_1d(to_numpy(y))
         else:
             X, given = validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32])
             y = given
@@ -387,7 +387,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """Folds of some of the ``used`` samples, those of some weight; a splitter of the user sees all samples."""
         chosen = used[rows] if self.cv is None else np.arange(len(y))
         # A splitter wants samples to count them; those on a device stay there.
-        X = chosen[:, None] if is_foreign(X) else X[chosen]
+        X = chosen[:, None] if is_non_numpy(X) else X[chosen]
         y, groups = y[chosen], None if groups is None else groups[chosen]
         splitter = self.cv
         if splitter is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr._core.arrays import concat, in_double, is_foreign, like, namespace, row_major, to_numpy
+from ancr._core.arrays import concat, in_double, is_non_numpy, like, namespace, row_major, to_numpy
 from ancr.axes.problem import Problem
 from ancr.axes.rules import Rule, named_rule
 from ancr.axes.sets import Set
@@ -190,7 +190,7 @@ def _coarse(dictionary):
 
 def _entries(codes):
     """Number of entries that codes use."""
-    if is_foreign(codes):
+    if is_non_numpy(codes):
         return int(namespace(codes).count_nonzero(codes))
     return codes.nnz if sparse.issparse(codes) else codes.size
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr._core.arrays import check_labels, check_rows, check_same_kind, is_foreign
+from ancr._core.arrays import check_labels, check_rows, check_same_kind, is_non_numpy
 from ancr._core.messages import naming
 from ancr.axes import spaces
 from ancr.axes.problem import Problem
@@ -144,7 +144,7 @@ def solve(
 
 def _check_queries(queries: Any, atoms: Any) -> Any:
     check_same_kind(queries, atoms)
-    if is_foreign(queries):
+    if is_non_numpy(queries):
         queries = check_rows(queries, "queries", atoms.dtype)
     else:
         queries = check_array(queries, dtype=atoms.dtype, order="C", input_name="queries")

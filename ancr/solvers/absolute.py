@@ -40,7 +40,7 @@ class DeviceAbsolute(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """It supports arrays other than NumPy's, and needs an ℓ1 term without class terms."""
-        if not problem.dictionary.is_foreign:
+        if not problem.dictionary.is_non_numpy:
             return "it is for arrays of libraries other than NumPy"
         if not problem.has_l1_term:
             return "it is for quadratic='l1'"

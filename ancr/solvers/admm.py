@@ -29,7 +29,7 @@ from ancr._core.arrays import (
     add_to_diagonal,
     concat,
     device,
-    is_foreign,
+    is_non_numpy,
     like,
     namespace,
     product_with_atoms,
@@ -155,7 +155,7 @@ class ADMM(Solver):
             back = np.argsort(rows)
             codes = _rows(self.problem.dictionary.xp, codes, like(back, queries))
             converged, n_iter = converged[back], n_iter[back]
-        if self.code == "z" and not is_foreign(codes):
+        if self.code == "z" and not is_non_numpy(codes):
             codes = sparse.csr_array(codes)
         n_iter, converged = like(n_iter, queries), like(converged, queries)
         history = None if history is None else like(history, queries)

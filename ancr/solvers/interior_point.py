@@ -46,7 +46,7 @@ class InteriorPoint(Solver):
         constraint = problem.constraint
         if not problem.has_l1_term or constraint.has_inequalities or constraint.sums_to_one:
             return "it is for quadratic='l1' with alpha > 0 on the free set"
-        return "it solves one query after the other, on NumPy arrays only" if problem.dictionary.is_foreign else None
+        return "it solves one query after the other, on NumPy arrays only" if problem.dictionary.is_non_numpy else None
 
     def set_up(self) -> None:
         """Work in double precision: the barrier's terms differ by many orders of magnitude."""

@@ -28,7 +28,7 @@ from ancr._core.arrays import (
     Array,
     blas_threads_for,
     in_double,
-    is_foreign,
+    is_non_numpy,
     like,
     map_rows,
     namespace,
@@ -109,7 +109,7 @@ class LeaveOneOut:
         with blas_threads_for(2 * n * n * d):
             block = (self._free if free else self._constrained)(problem)
 
-        begins_the_next = not free and not self.dictionary.is_foreign
+        begins_the_next = not free and not self.dictionary.is_non_numpy
 
         def work(rows: slice) -> tuple[Any, Any, int]:
             c, z, unmet = block(rows)
@@ -153,7 +153,7 @@ class LeaveOneOut:
 
     def _constrained(self, problem: Problem) -> Block:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
-        if self.dictionary.is_foreign:
+        if self.dictionary.is_non_numpy:
             return self._in_lock_step(problem)
         inner, leverage, ratio = self._inner(problem)
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
@@ -241,7 +241,7 @@ def _without_own(values: Array, rows: slice) -> Array:
     Arrays of other libraries than NumPy are copied.
     """
     own = np.arange(rows.start, rows.stop)
-    if not is_foreign(values):
+    if not is_non_numpy(values):
         values[np.arange(len(own)), own] = 0.0
         return values
     xp = namespace(values)

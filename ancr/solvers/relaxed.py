@@ -101,7 +101,7 @@ class Relaxed(Solver):
             whiten = self._spectrum.at(shift(problem))
         self._form, self._whiten = form, whiten
         inner = inner_problem(problem, whiten.dictionary)
-        there = inner.dictionary.is_foreign
+        there = inner.dictionary.is_non_numpy
         exact: Any = DeviceWorkingSet(self.tol) if there else HostWorkingSet(self.tol, self.gram_budget)
         self._exact = exact.prepare(inner)
         # Then a run has priced all atoms with H, and c follows without another product with the atoms.

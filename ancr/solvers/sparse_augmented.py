@@ -54,7 +54,7 @@ class SparseAugmented(Solver):
         solution = self._ridge.solve(queries)
         linear = self.problem.dictionary.cross(queries)
         products = self._gram, linear, self._weights, self.n_nonzero, self._rounding
-        if self.problem.dictionary.is_foreign:
+        if self.problem.dictionary.is_non_numpy:
             solution = replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
         else:
             from ancr.solvers.sparse_kernels import add_matching_pursuit

@@ -23,15 +23,15 @@ class OutOfMemoryError(RuntimeError):
 
 
 @pytest.fixture
-def foreign(arrays):
+def non_numpy(arrays):
     """Arrays of another library than NumPy."""
     if arrays is np.asarray:
         pytest.skip("NumPy arrays are worked on in blocks that fit the cache")
     return arrays
 
 
-def test_work_that_does_not_fit_is_repeated_in_halves_with_one_warning(foreign):
-    rows, tried = foreign(np.arange(40.0)[:, None]), []
+def test_work_that_does_not_fit_is_repeated_in_halves_with_one_warning(non_numpy):
+    rows, tried = non_numpy(np.arange(40.0)[:, None]), []
 
     def work(block):
         tried.append(block.stop - block.start)
@@ -46,23 +46,23 @@ def test_work_that_does_not_fit_is_repeated_in_halves_with_one_warning(foreign):
     assert tried == [40, 20, 10, 10, 10, 10]
 
 
-def test_other_errors_and_a_single_row_that_does_not_fit_are_raised(foreign):
+def test_other_errors_and_a_single_row_that_does_not_fit_are_raised(non_numpy):
     def fails(error):
         def work(block):
             raise error
 
         return work
 
-    rows = foreign(np.zeros((3, 1)))
+    rows = non_numpy(np.zeros((3, 1)))
     with pytest.raises(ZeroDivisionError):
         map_rows(fails(ZeroDivisionError()), rows)
     with pytest.warns(UserWarning, match="out of memory"), pytest.raises(MemoryError):
         map_rows(fails(MemoryError()), rows)
 
 
-def test_a_classifier_that_runs_out_of_memory_gives_the_same_labels(foreign, monkeypatch):
+def test_a_classifier_that_runs_out_of_memory_gives_the_same_labels(non_numpy, monkeypatch):
     rng = np.random.default_rng(0)
-    samples, queries = foreign(rng.standard_normal((30, 6))), foreign(rng.standard_normal((25, 6)))
+    samples, queries = non_numpy(rng.standard_normal((30, 6))), non_numpy(rng.standard_normal((25, 6)))
     clf = ANCRClassifier().fit(samples, np.arange(30) % 3)
     whole, solve, sizes = to_numpy(clf.predict(queries)), DeviceWorkingSet.solve, []
 
@@ -79,9 +79,9 @@ def test_a_classifier_that_runs_out_of_memory_gives_the_same_labels(foreign, mon
     assert max(sizes[-5:]) <= 5
 
 
-def test_samples_that_are_left_out_twice_are_reported_once(foreign, monkeypatch):
+def test_samples_that_are_left_out_twice_are_reported_once(non_numpy, monkeypatch):
     """What comes after the codes runs out of memory: the codes are computed again, and counted once."""
-    atoms = Dictionary.build(foreign(np.random.default_rng(0).random((12, 4))), np.arange(12) % 3)
+    atoms = Dictionary.build(non_numpy(np.random.default_rng(0).random((12, 4))), np.arange(12) % 3)
     without_own = DeviceLeavingOut.without_own
 
     def never_met(solver, *given):
@@ -97,8 +97,8 @@ def test_samples_that_are_left_out_twice_are_reported_once(foreign, monkeypatch)
         LeaveOneOut(atoms).map(Problem.of(atoms, "ridge", "simplex", alpha=0.1), then)
 
 
-def test_blocks_take_a_share_of_what_is_free(foreign, monkeypatch):
-    rows, sizes = foreign(np.zeros((100, 1))), []
+def test_blocks_take_a_share_of_what_is_free(non_numpy, monkeypatch):
+    rows, sizes = non_numpy(np.zeros((100, 1))), []
     monkeypatch.setattr(budgets, "free_bytes", lambda array: 4 * 20 * 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

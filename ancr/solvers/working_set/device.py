@@ -176,7 +176,7 @@ class DeviceWorkingSet(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """It supports arrays other than NumPy's and plain sets with inequalities, without an ℓ1 term."""
-        if not problem.dictionary.is_foreign:
+        if not problem.dictionary.is_non_numpy:
             return "it is for arrays of libraries other than NumPy"
         if problem.has_l1_term and (not problem.constraint.nonnegative or problem.quadratic.multiples is not None):
             return "it has an ℓ1 term on the non-negative set alone, the same for all atoms"

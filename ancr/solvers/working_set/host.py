@@ -89,7 +89,7 @@ class HostWorkingSet(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """It supports NumPy arrays and plain sets with inequalities."""
-        if problem.dictionary.is_foreign:
+        if problem.dictionary.is_non_numpy:
             return "it runs on NumPy arrays only; convert the samples to NumPy"
         return refuses(problem)
 
