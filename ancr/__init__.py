@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
         SRCClassifier,
     )
     from ancr.classifiers.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
+    from ancr.comparison.run import compare
     from ancr.dictionary.atoms import Dictionary
-    from ancr.experiments.compare import compare
     from ancr.labels.audit import LabelAudit
     from ancr.labels.label_audit import audit_labels
     from ancr.labels.next_to_label import next_to_label
@@ -56,7 +56,7 @@ _HOMES = {
     "next_to_label": "ancr.labels.next_to_label",
     "ExplanationDisplay": "ancr.classifiers.displays",
     "ResidualDisplay": "ancr.classifiers.displays",
-    "compare": "ancr.experiments.compare",
+    "compare": "ancr.comparison.run",
     "project_simplex": "ancr.axes.sets",
     "solve": "ancr.solvers",
 }

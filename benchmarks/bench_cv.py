@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import ancr
-from ancr.experiments.sources import Usps
+from ancr.paper.paper_sources import Usps
 
 REPEATS = 7
 

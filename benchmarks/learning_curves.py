@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 import ancr
 from ancr.datasets import find_data, per_class_split
-from ancr.experiments.tuned import tuned_methods
+from ancr.paper.methods import searched
 
 FILES = {"stanford40": "stanford40", "cub200": "cub200_2011", "cars": "stanford_cars"}
 
@@ -31,7 +31,7 @@ def main():
     done = _read(options.output)
     for dataset in options.sets.split(","):
         vectors, labels, is_train = _load(dataset)
-        methods = tuned_methods(dataset)
+        methods = searched(is_large=True)
         for size in map(int, options.sizes.split(",")):
             for draw in range(options.draws):
                 train, _ = per_class_split(labels, size, seed=draw, pool=np.flatnonzero(is_train))

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import ancr
-from ancr.experiments.sources import StoredFeatures
+from ancr.paper.paper_sources import StoredFeatures
 
 
 def main():

@@ -46,7 +46,7 @@ comparison.to_frame()[["method", "accuracy", "sd", "p_value", "mark", "fit_s"]].
 # %%
 # ``comparison.save("report.html")`` writes the report: table, confusion, calibration, learning curve and hard samples
 # with their witnesses. Its figures are charts that can be saved one by one.
-from ancr.experiments.comparison_page import make_charts
+from ancr.comparison.comparison_page import make_charts
 
 charts, _ = make_charts(comparison)
 svg = charts["accuracy"].svg()

@@ -14,8 +14,8 @@ import click
 from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say
 
 if TYPE_CHECKING:
-    from ancr.experiments.comparison import Comparison
-    from ancr.experiments.experiment import Experiment
+    from ancr.comparison.result import Comparison
+    from ancr.paper.experiment import Experiment
 
 _RESULTS = Path("results")
 
@@ -89,17 +89,16 @@ def reproduce(
     output = output or _RESULTS
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
-        from ancr.experiments.compare import select_methods
-        from ancr.experiments.experiment import Experiment
-        from ancr.experiments.methods import PROTOCOLS
-        from ancr.experiments.runner import make_plans
-        from ancr.experiments.sources import source
+        from ancr.comparison.run import select_methods
+        from ancr.comparison.runner import make_plans
+        from ancr.paper.experiment import Experiment
+        from ancr.paper.paper_sources import paper_source
 
         check_folder(output / "report.html", create=True)
         if features and not names:
             raise ValueError(f"--features {features!r} needs the name of a data set, such as cub200")
-        sources = [source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
-        known_protocols = _check_protocols(protocols, PROTOCOLS)
+        sources = [paper_source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
+        known_protocols = _check_protocols(protocols, ("paper", "exact"))
         plans = []
         for each in sources:
             few = 1 if not names and each.name == "usps" else None
@@ -171,10 +170,10 @@ def compare(
     output = output or _RESULTS / data.resolve().stem
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
-        from ancr.experiments.compare import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
-        from ancr.experiments.experiment import refuse_other_data
-        from ancr.experiments.runner import FailedCellsError
-        from ancr.experiments.sources import UserSource
+        from ancr.comparison.cells import refuse_other_data
+        from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
+        from ancr.comparison.runner import FailedCellsError
+        from ancr.comparison.split_sources import UserSource
         from ancr.samples.user_data import load_user_data
 
         check_folder(output / "report.html", create=True)
@@ -195,8 +194,8 @@ def compare(
 
 
 def _write_comparison(comparison: "Comparison", output: Path) -> None:
-    from ancr.experiments.comparison_page import write_comparison
-    from ancr.experiments.table_formats import to_rich
+    from ancr.comparison.comparison_page import write_comparison
+    from ancr.comparison.table_formats import to_rich
 
     write_comparison(comparison, output)
     print_tables([to_rich(comparison.table())])
@@ -212,8 +211,8 @@ def _write_comparison(comparison: "Comparison", output: Path) -> None:
 
 
 def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
-    from ancr.experiments.runner import FailedCellsError
-    from ancr.experiments.table_formats import to_rich
+    from ancr.comparison.runner import FailedCellsError
+    from ancr.comparison.table_formats import to_rich
 
     experiment.refuse_other_data()
     say(f"The report will be written to {experiment.page}")
@@ -258,10 +257,10 @@ def _resumable(output: Path) -> Iterator[None]:
 def _available(data_home: Path | None) -> list[Any]:
     """Digits, and AR and USPS if they are on this machine."""
     from ancr.datasets import DataNotFoundError
-    from ancr.experiments.sources import source
+    from ancr.paper.paper_sources import paper_source
 
     found = []
-    for candidate in (source(name, data_home=data_home) for name in ("digits", "ar", "usps")):
+    for candidate in (paper_source(name, data_home=data_home) for name in ("digits", "ar", "usps")):
         try:
             candidate.bunch  # noqa: B018  reads the data
         except DataNotFoundError:
@@ -273,11 +272,11 @@ def _available(data_home: Path | None) -> list[Any]:
 
 def _check_protocols(protocols: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the protocols asked for, or the default ones."""
-    from ancr.experiments.methods import KNOWN_PROTOCOLS
+    from ancr.comparison.protocols import PROTOCOLS
 
-    unknown = [name for name in protocols if name not in KNOWN_PROTOCOLS]
+    unknown = [name for name in protocols if name not in PROTOCOLS]
     if unknown:
-        raise ValueError(f"--protocol {unknown[0]!r} is unknown; choose from {', '.join(KNOWN_PROTOCOLS)}")
+        raise ValueError(f"--protocol {unknown[0]!r} is unknown; choose from {', '.join(PROTOCOLS)}")
     return protocols or default
 
 

@@ -22,6 +22,14 @@ def reading(path):
         raise UnreadableImageError(f"{path} cannot be read as an image: {one_line(error)}") from error
 
 
+def square_picture(path, side=160):
+    """Read an image as an array, cropped to a square that is small enough for a report."""
+    from PIL import Image, ImageOps
+
+    with reading(path), Image.open(path) as image:
+        return np.asarray(ImageOps.fit(image.convert("RGB"), (side, side)))
+
+
 def as_image_list(X):
     """Check a sequence of images and return it as a list.
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from ancr._core.pages import render_page
 from ancr.labels.audit import LabelAudit
 
 
@@ -39,7 +40,6 @@ def audit_page(
     thumbnail : callable or None
         Gives the ``data:`` address of a sample's image, or None where there is none.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
     def shown(sample: dict[str, Any]) -> Any:
@@ -66,14 +66,9 @@ def audit_page(
         for i in audit.ranking[:top]
     ]
     style, script = (files("ancr.labels").joinpath("templates", name).read_text() for name in ("audit.css", "audit.js"))
-    environment = Environment(
-        loader=PackageLoader("ancr.labels"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("audit.html.j2").render(
+    return render_page(
+        "ancr.labels",
+        "audit.html.j2",
         audit=audit,
         title=title,
         rows=rows,

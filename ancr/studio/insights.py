@@ -116,7 +116,7 @@ def chosen_settings(snapshot, report):
 def compared(snapshot, name, image_shape):
     """Methods on the same folds of the labelled samples: a table, confusions and a learning curve."""
     from ancr import compare
-    from ancr.experiments.answer import learning_means
+    from ancr.comparison.verdict import learning_means
 
     part = snapshot.some(MOST_LEFT_OUT)
     smallest = min(np.unique(part.labels, return_counts=True)[1])

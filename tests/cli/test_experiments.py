@@ -227,7 +227,7 @@ def test_cells_that_a_report_leaves_out_are_counted(tmp_path, wine):
 
 
 def test_a_failing_figure_is_shown_as_failed(tmp_path, wine, monkeypatch):
-    from ancr.experiments import comparison_page
+    from ancr.comparison import comparison_page
 
     def fail(comparison):
         raise ZeroDivisionError("<b>by\nnothing</b>")
@@ -242,7 +242,7 @@ def test_a_failing_figure_is_shown_as_failed(tmp_path, wine, monkeypatch):
 
 
 def test_a_failing_cell_keeps_the_report_of_the_others(tmp_path, wine, monkeypatch):
-    from ancr.experiments.runner import Plan
+    from ancr.comparison.runner import Plan
 
     run = Plan.run
 
@@ -283,7 +283,7 @@ def test_ctrl_c_names_only_a_file_that_is_there(tmp_path, monkeypatch, finished)
     def leave(code):
         raise SystemExit(code)
 
-    monkeypatch.setattr("ancr.experiments.sources.source", interrupted)
+    monkeypatch.setattr("ancr.paper.paper_sources.paper_source", interrupted)
     monkeypatch.setattr("os._exit", leave)
     result = ancr("reproduce", "digits", "-o", tmp_path)
     assert result.exit_code == 130

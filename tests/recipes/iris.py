@@ -3,12 +3,12 @@
 from sklearn.datasets import load_iris
 from sklearn.utils import Bunch
 
+from ancr.comparison.split_sources import SplitSource
 from ancr.datasets import per_class_split
-from ancr.experiments.sources import Source
 
 
-class Iris(Source):
-    """Tables, figures and report for it come from ``Experiment`` in ``ancr.experiments.experiment``."""
+class Iris(SplitSource):
+    """Tables, figures and report for it come from ``Experiment`` in ``ancr.paper.experiment``."""
 
     name, title, features = "iris", "Iris", "measurements"
     settings, typical, draws = ("N=10",), "N=10", 3

@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, solve
 from ancr._core.arrays import dense, to_numpy
 from ancr.axes.problem import Problem
-from ancr.experiments.experiment import Experiment
-from ancr.experiments.runner import make_plans
+from ancr.comparison.runner import make_plans
+from ancr.paper.experiment import Experiment
 from ancr.solvers import ADMM
 from tests.array_libraries import BACKENDS, converter
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc

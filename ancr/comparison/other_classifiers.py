@@ -1,0 +1,94 @@
+"""Classifiers from outside the family, each tuned in the same inner folds over a grid of a few points.
+
+A comparison is fair if every method may choose its settings on the training part, and honest about time if no grid is
+so long that its method looks slow. Grids have at most twelve points.
+"""
+
+from functools import partial
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.svm import SVC
+
+from ancr.axes.spaces import signed_power
+from ancr.comparison.method import Method
+
+_WIDTHS = [0.5, 1.0, 2.0]
+
+
+class InnerFolds(BaseEstimator):
+    """Stratified folds of a training part: five, or as many as its smallest class has samples.
+
+    Parameters
+    ----------
+    most : int, default=5
+        Folds where every class has enough samples.
+    """
+
+    def __init__(self, most=5):
+        self.most = most
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Number of folds for the labels ``y``."""
+        return max(2, min(self.most, int(np.unique(y, return_counts=True)[1].min())))
+
+    def split(self, X, y, groups=None):
+        """Yield training and test rows of each fold."""
+        return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
+
+
+def rivals(spaces):
+    """``{name: Method}`` of softmax, support vector machines, nearest neighbours, forest and boosting.
+
+    Parameters
+    ----------
+    spaces : dict
+        What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`; powers and
+        widths are searched as they are for ANCR.
+    """
+    unit = spaces.get("normalize", True)
+    powers, widths = spaces.get("powers", [1.0, 0.5]), spaces.get("gammas", _WIDTHS)
+    search = partial(partial, grid_search, unit=unit)
+    trees = partial(partial, grid_search, unit=False)  # a tree does not care about the length of a sample
+    costs = [0.1, 1.0, 10.0, 100.0]
+    return {
+        "Softmax": Method(search(partial(LogisticRegression, max_iter=1000)), {"C": costs}),
+        "SVM": Method(search(partial(SVC, kernel="linear")), {"C": costs}),
+        "RBF SVM": Method(search(SVC), {"C": costs[1:], "gamma": widths[-4:]}),
+        "kNN": Method(search(KNeighborsClassifier), {"n_neighbors": [1, 3, 5, 10], "power": powers}),
+        "Random forest": Method(
+            trees(partial(RandomForestClassifier, n_estimators=200, random_state=0)), {"min_samples_leaf": [1, 3]}
+        ),
+        "Gradient boosting": Method(
+            trees(partial(HistGradientBoostingClassifier, max_iter=100, random_state=0)), {"max_leaf_nodes": [7, 31]}
+        ),
+    }
+
+
+def grid_search(estimator, unit=True, power=None, **grid):
+    """Grid search by accuracy in `InnerFolds`; ``unit`` scales samples to unit norm, after a power if there are some.
+
+    Parameters
+    ----------
+    estimator : callable
+        Makes the classifier.
+    unit : bool
+        Scale samples to unit norm.
+    power : list of float or None
+        Powers to choose from.
+    **grid
+        Lists of values of the classifier's parameters.
+    """
+    steps = [FunctionTransformer(signed_power)] if power else []
+    pipeline = make_pipeline(*steps, *([Normalizer()] if unit else []), estimator())
+    last = pipeline.steps[-1][0]
+    searched = {f"{last}__{name}": values for name, values in grid.items()}
+    if power:
+        searched["functiontransformer__kw_args"] = [{"power": value} for value in power]
+    return GridSearchCV(pipeline, searched, cv=InnerFolds())

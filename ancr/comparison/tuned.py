@@ -1,0 +1,90 @@
+"""Protocol ``cv``: every method with its settings chosen on the training set alone.
+
+ANCR and CRC are searched over spaces, as `ancr.ANCRClassifierCV` does by default, and once more in the linear space.
+So is kernel ridge regression on one-hot labels, which is CRC with the rule ``label``; softmax, SVM, nearest neighbours,
+forest and boosting are in `ancr.comparison.other_classifiers`. The paper's other methods stay linear, as published.
+
+Members of the family are scored by leave-one-out if the library can do that without a refit, otherwise in five
+stratified folds; the others (CROC, SA-CRC and the rivals) in five folds, by accuracy. No test label is used.
+"""
+
+from functools import partial
+
+import numpy as np
+
+import ancr
+from ancr.axes.rules import RULES
+from ancr.comparison.method import Method
+from ancr.comparison.other_classifiers import grid_search, rivals
+
+_LINEAR = {"kernels": ["linear"], "powers": [1.0]}
+
+
+def tuned_methods(spaces=None, is_large=False):
+    """``{name: Method}``, each with the grid that it searches.
+
+    Parameters
+    ----------
+    spaces : dict or None
+        The spaces to search, as parameters of `ancr.RepresentationClassifierCV`; None or empty for its defaults.
+    is_large : bool
+        Smaller grids for the paper's methods, for data of thousands of samples in thousands of dimensions.
+    """
+    spaces = dict(spaces or {})
+    return {**_in_spaces(spaces), **rivals(spaces), **_paper_methods(is_large)}
+
+
+def _in_spaces(spaces):
+    """ANCR and CRC over spaces, and kernel ridge regression."""
+    free = {"constraints": ["free"], "relaxations": [None], "alphas": path(1e-3, 1.0, 7)}
+    linear = {**_LINEAR, **{name: value for name, value in spaces.items() if name == "normalize"}}
+    return {
+        "CRC": Method(ancr.RepresentationClassifierCV, {**free, **spaces}),
+        "CRC (linear)": Method(ancr.RepresentationClassifierCV, {**free, **linear}),
+        "ANCR": Method(ancr.ANCRClassifierCV, spaces),
+        "ANCR (linear)": Method(ancr.ANCRClassifierCV, linear),
+        "Kernel ridge": Method(ancr.RepresentationClassifierCV, {**free, **spaces, "rules": ["label"]}),
+    }
+
+
+def _paper_methods(large):
+    """The methods of the paper in the linear space."""
+    alphas = [1e-2, 1e-1, 1.0] if large else [1e-4, 1e-3, 3e-3, 1e-2, 1e-1]
+    relaxations = [0.3, 1.0, 10.0, None] if large else [0.1, 1.0, 3.0, 10.0, 100.0, None]
+    size = len(alphas) * len(relaxations)
+    rules = ["res", "label"]
+
+    def representation(quadratic, constraint, **grid):
+        params = {"quadratics": [quadratic], "constraints": [constraint], "relaxations": [None], **_LINEAR, **grid}
+        return Method(ancr.RepresentationClassifierCV, params)
+
+    alpha_path = path(1e-4, 10.0, size // 2)
+    class_terms = {"alphas": alphas, "betas": [1e-4, 1e-3, 1e-2, 1e-1] if large else path(1e-4, 1.0, 6)}
+    # Without a ridge, a stronger relaxation gives codes of thousands of atoms.
+    relaxed = (
+        {"rules": list(RULES), "relaxations": [10.0, 100.0, None]}
+        if large
+        else {"rules": rules, "relaxations": [*path(0.03, 100.0, size // 2 - 1), None]}
+    )
+    return {
+        "NSC": representation("subspace", "free", alphas=alpha_path, rules=rules),
+        "SRC": representation("l1", "free", alphas=path(0.02, 1.0, size // 2), rules=rules),
+        "CROC": Method(
+            partial(grid_search, ancr.CROCClassifier, unit=False),
+            {"alpha": alpha_path[:: 1 if large else 3], "weight": [0.0, 0.1, 0.2, 0.3, 0.5, 0.8]},
+        ),
+        "ProCRC": representation("probabilistic", "free", rules=["pro"], **class_terms),
+        "SA-CRC": Method(
+            partial(grid_search, ancr.SACRCClassifier, unit=False),
+            {"alpha": path(1e-3, 1.0, size // 3), "n_nonzero": [10, 30, 50]},
+        ),
+        "CCRC": representation("competitive", "free", rules=["res"], **class_terms),
+        "NRC": representation("least_squares", "nonnegative", **relaxed),
+        "ACR": representation("ridge", "affine", alphas=alpha_path, rules=rules),
+        "NCR": representation("ridge", "nonnegative", alphas=alphas, relaxations=relaxations),
+    }
+
+
+def path(lowest, highest, number):
+    """Values evenly spaced on a logarithmic scale, rounded to three digits."""
+    return [float(f"{value:.3g}") for value in np.geomspace(lowest, highest, number)]

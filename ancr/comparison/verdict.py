@@ -1,0 +1,193 @@
+"""The answer of a comparison in sentences: which method, how sure, how long, and what to do next."""
+
+import shlex
+from dataclasses import dataclass
+
+import numpy as np
+
+from ancr.comparison.method_progress import shown_time
+from ancr.comparison.split_sources import learning_share
+
+_RISING = 0.5  # points of accuracy that the last part of the training samples must bring to count
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does.
+
+    ``repeat`` says how to see smaller differences, where none is significant.
+    """
+
+    which: str
+    sure: str
+    long: str
+    next_steps: list
+    command: str = ""
+    trains: str = "it"
+    repeat: str = ""
+
+    def lines(self):
+        """The answer as lines of text."""
+        return [self.which, self.sure, self.long, *self.next_steps, *([self.repeat] if self.repeat else [])]
+
+
+def make_answer(comparison):
+    """The `Answer` of a `Comparison`."""
+    best, tied = comparison.best, [result.name for result in comparison.tied]
+    texts = _which(comparison), _sure(comparison), _long(best), _next_steps(comparison), training_command(comparison)
+    trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else "ANCR, which is not significantly worse"
+    return Answer(*texts, trains, _repeat(comparison))
+
+
+def _which(comparison):
+    best, tied, others = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
+    first = f"{best.name} is the most accurate: {best.mean:.1f} %."
+    if len(tied) > 1:
+        first = f"{_and([result.name for result in tied])} are equally accurate: {best.mean:.1f} %."
+    if not others:
+        return first if len(tied) > 1 else f"{best.name} scores {best.mean:.1f} %."
+    names = [result.name for result in others if not result.is_worse]
+    if not names:
+        return f"{first} All other methods are significantly worse."
+    if len(names) == len(others) and len(names) > 2:
+        return f"{first} No other method is significantly worse."
+    return f"{first} Not significantly worse: {_and(names)}."
+
+
+def _sure(comparison):
+    low, high = comparison.interval()
+    best, tied, rest = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
+    tested = f"95 % interval from {_tested(best)} tested samples"
+    text = f"On new samples of the same kind expect {low:.1f} to {high:.1f} % ({tested})."
+    if not rest:
+        return text
+    second = rest[0]
+    p = "p < 0.001" if second.p_value < 0.001 else f"p = {second.p_value:.2g}"
+    chance = "" if second.is_worse else ", which may be chance"
+    leads = "They lead" if len(tied) > 1 else "It leads"
+    return f"{text} {leads} {second.name} by {best.mean - second.mean:.1f} points{chance} ({p}, {comparison.test})."
+
+
+def _tested(result):
+    return len(np.unique(result.pooled("rows"))) if result.answers else sum(c.n_test for c in result.cells.values())
+
+
+def _long(best):
+    return (
+        f"{best.name} needs {shown_time(best.fit_s)} to train, choice of settings included, and "
+        f"{shown_time(best.predict_s)} per new sample, on one thread."
+    )
+
+
+def _next_steps(comparison):
+    steps = [_train_step(comparison), _more_samples(comparison), _confused(comparison), _doubtful(comparison)]
+    return [step for step in steps if step]
+
+
+def _train_step(comparison):
+    explaining = [result for result in comparison.results if result.explains and not result.is_worse]
+    if comparison.best.explains or not explaining:
+        return ""
+    # Of several the one that `ancr train` trains with the same search.
+    explaining = next((result for result in explaining if result.name == "ANCR"), explaining[0])
+    reason = "as accurate" if explaining.is_best else "not significantly worse"
+    return f"To see which training samples decide, take {explaining.name}: it is {reason} and explains itself."
+
+
+def training_command(comparison):
+    """The command that trains ANCR with the same search; empty if it is significantly worse or was not run."""
+    origin = comparison.source.origin
+    usable = [result for result in comparison.results if result.name == "ANCR" and result.protocol == "cv"]
+    if not origin or not usable or usable[0].is_worse:
+        return ""
+    label = f" --label {shlex.quote(comparison.source.label)}" if comparison.source.label else ""
+    return f"ancr train {shlex.quote(origin)}{label} --method ANCR-CV --output model.npz"
+
+
+def learning_means(comparison, method):
+    """``[(n_train, accuracies)]`` of a method's learning curve, the whole training part last."""
+    points = {}
+    for cell in comparison.learning:
+        if cell.method == method:
+            points.setdefault(learning_share(cell.setting), []).append(cell)
+    result = next(result for result in comparison.results if result.name == method)
+    groups = [points[share] for share in sorted(points)] + [list(result.cells.values())]
+    return [(float(np.mean([c.n_train for c in group])), np.array([c.accuracy for c in group])) for group in groups]
+
+
+def _more_samples(comparison):
+    if not any(cell.method == comparison.best.name for cell in comparison.learning):
+        return ""
+    *_, (_, before), (size, after) = learning_means(comparison, comparison.best.name)
+    gain, noise = after.mean() - before.mean(), 2 * _error_of_gain(comparison.best, before, after)
+    if gain > max(_RISING, noise):
+        return (
+            f"More labelled samples should help: the last 30 % of the training samples still brought {gain:.1f} points."
+        )
+    last = f"the last 30 % of {size:.0f} training samples brought {gain:+.1f} points"
+    if gain > _RISING:
+        return f"Whether more samples would help is open: {last}, which may be chance."
+    return f"More samples of the same kind will bring little: {last}."
+
+
+def _error_of_gain(result, before, after):
+    """Standard error of the gain: over the splits, or from the number of samples tested if there is one split."""
+    if len(after) == len(before) > 1:
+        return np.std(after - before, ddof=1) / len(after) ** 0.5
+    tested = sum(cell.n_test for cell in result.cells.values())
+    return (sum(part.mean() * (100 - part.mean()) for part in (before, after)) / tested) ** 0.5
+
+
+def confusion(comparison, result=None):
+    """Counts of true against predicted classes, pooled over the splits."""
+    result, size = result or comparison.best, len(comparison.classes)
+    counts = np.zeros((size, size), int)
+    np.add.at(counts, (comparison.truth[result.pooled("rows")], result.pooled("predicted")), 1)
+    return counts
+
+
+def _confused(comparison):
+    if not comparison.best.answers:
+        return ""
+    counts = confusion(comparison)
+    np.fill_diagonal(counts, 0)
+    both = np.triu(counts + counts.T)
+    first, second = np.unravel_index(both.argmax(), both.shape)
+    errors, wrong = int(both.max()), int(counts.sum())
+    if errors < 2 or errors < 0.25 * wrong:
+        return ""
+    names = comparison.classes
+    pair = f"{names[first]!r} and {names[second]!r}"
+    return f"{errors} of the {wrong} errors are between {pair}: look for features that tell these apart."
+
+
+def missed_by_all(comparison):
+    """Samples that every method gets wrong, by their rows; empty if there are fewer than three methods."""
+    judged = [result for result in comparison.results if result.answers]
+    if len(judged) < 3:
+        return np.array([], int)
+    missed = [
+        set(result.pooled("rows")[result.pooled("predicted") != comparison.truth[result.pooled("rows")]])
+        for result in judged
+    ]
+    return np.array(sorted(set.intersection(*missed)), int)
+
+
+def _doubtful(comparison):
+    count = len(missed_by_all(comparison))
+    if not count:
+        return ""
+    samples, labels = ("1 sample is", "its label") if count == 1 else (f"{count} samples are", "their labels")
+    return f"{samples} classified wrongly by every method: check {labels} first."
+
+
+def _repeat(comparison):
+    source, others = comparison.source, comparison.results[1:]
+    if not others or source.repeats != 1 or any(result.is_worse for result in others):
+        return ""
+    option = "--repeats 5" if source.origin else "repeats=5"
+    return f"No method is significantly worse: {option} divides into folds five times and shows smaller differences."
+
+
+def _and(names):
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,1 +1,0 @@
-"""Experiments: protocol × methods × data set → cells → tables, figures, report."""

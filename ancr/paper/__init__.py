@@ -1,0 +1,1 @@
+"""The paper: its protocols, methods, printed numbers, tables, figures and report."""

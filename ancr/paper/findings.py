@@ -1,0 +1,99 @@
+"""The results in sentences, for the top of the report."""
+
+from ancr.paper.paper_tables import make_tables
+
+
+def make_findings(sources, cells, rankings):
+    """Sentences for the top of the report, computed from the cells.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The data sets.
+    cells : sequence of Cell
+        The results on them.
+    rankings : sequence of Ranking
+        Rankings of the methods.
+    """
+    findings = []
+    for source in sources:
+        results = [cell for cell in cells if cell.dataset == source.name]
+        if results:
+            findings += [*_against_printed(source, results), *_stopped_against_exact(source, results)]
+            findings.append(_best(source, results))
+    findings += [_order(ranking) for ranking in rankings]
+    return [sentence for sentence in [*findings, _certified(cells)] if sentence]
+
+
+def _entries(source, cells, protocol):
+    """``{(method, setting): Entry}`` of one protocol."""
+    rows = make_tables([source], cells)[0].rows
+    # In the table of the large sets the column of a data set is named after its title.
+    return {(row.method, key): entry for row in rows if row.protocol == protocol for key, entry in row.entries.items()}
+
+
+def _against_printed(source, cells):
+    entries = _entries(source, cells, "paper")
+    gaps = {key: entry.difference for key, entry in entries.items() if entry.difference is not None}
+    if not gaps or "substitute" in source.features:
+        return []
+    (method, setting), widest = max(gaps.items(), key=lambda item: abs(item[1]))
+    near = sum(abs(gap) <= 0.15 for gap in gaps.values())
+    return [
+        f"{source.title}: {near} of {len(gaps)} numbers are within 0.15 points of the printed ones; the largest "
+        f"difference is {widest:+.2f} ({method}, {setting})."
+    ]
+
+
+def _stopped_against_exact(source, cells):
+    stopped, exact = (_entries(source, cells, protocol) for protocol in ("paper", "exact"))
+    keys = [key for key in stopped if key[0] == "ANCR" and key in exact]
+    early = any(cell.method == "ANCR" and cell.params.get("solver") == "admm" for cell in cells)
+    if not keys or not early:
+        return []
+
+    def values(entries):
+        return " / ".join(f"{entries[key].mean:.2f}" for key in keys)
+
+    return [
+        f"{source.title}: ANCR as published, with ADMM stopped early, scores {values(stopped)}; the certified optimum "
+        f"of the same model scores {values(exact)} (columns {' / '.join(key[1] for key in keys)})."
+    ]
+
+
+def _best(source, cells):
+    means = {}
+    for cell in cells:
+        if cell.setting == source.typical:
+            means.setdefault((cell.method, cell.protocol), []).append(cell.accuracy)
+    if not means:
+        return None
+    means = {key: sum(values) / len(values) for key, values in means.items()}
+    highest = max(means.values())
+    first = [f"{method} ({protocol} protocol)" for (method, protocol), mean in means.items() if mean > highest - 1e-9]
+    return f"{source.title}, {source.typical}: the highest accuracy is {highest:.2f} %, by {_and(first)}."
+
+
+def _and(names):
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first(order):
+    """Methods that share the first rank."""
+    return _and([method for method, value in order if value > order[0][1] - 1e-9])
+
+
+def _order(ranking):
+    return (
+        f"{ranking.title}: Kendall's τ between our ranking of the {len(ranking.ours)} methods and the paper's is "
+        f"{ranking.agreement:.2f}; best here: {_first(ranking.ours)}; best in the paper: {_first(ranking.printed)}."
+    )
+
+
+def _certified(cells):
+    exact = [cell for cell in cells if cell.protocol == "exact" and cell.certified is not None]
+    if not exact:
+        return None
+    total = sum(cell.n_test for cell in exact)
+    certified = sum(round(cell.certified * cell.n_test) for cell in exact)
+    return f"Exact protocol: {certified} of {total} codes are certified optima by their duality gap."

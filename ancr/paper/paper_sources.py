@@ -1,0 +1,145 @@
+"""The paper's data sets: settings, draws and methods of each."""
+
+from ancr import datasets
+from ancr.comparison.protocols import certified_optima, published_settings
+from ancr.comparison.split_sources import SplitSource
+from ancr.datasets import dataset_info, per_class_split
+from ancr.features import Eigenfaces
+from ancr.paper.example_images import stored_pictures
+from ancr.paper.methods import ar_methods, large_methods, searched, usps_methods
+
+
+class PaperSource(SplitSource):
+    """A data set of the paper; ``own_methods`` are the settings for its tables, where they are known.
+
+    ``is_large`` sets are searched over smaller grids, and ``alpha`` is the paper's λ.
+    """
+
+    is_large, alpha = False, 1e-3
+
+    def methods(self, setting, protocol):
+        """``{name: Method}`` to run at a setting under a protocol, in the order the paper lists them."""
+        if protocol == "cv":
+            return searched(self.is_large)
+        if protocol == "exact":
+            return certified_optima(self.alpha)
+        return self.as_published(setting)
+
+    def as_published(self, setting):
+        """The settings that give, or come closest to, the paper's numbers."""
+        return published_settings()
+
+
+class Digits(PaperSource):
+    """scikit-learn's digits under the paper's USPS protocol: N training samples per class, all others for testing."""
+
+    name, title = "digits", "Digits (scikit-learn)"
+    settings, typical, draws = ("N=10", "N=20", "N=50", "N=100"), "N=50", 5
+
+    def load(self):
+        """The digits that ship with scikit-learn."""
+        return datasets.load_digits()
+
+    def indices(self, setting, draw):
+        """N samples per class drawn at random, and all others."""
+        return per_class_split(self.bunch.target, number_in(setting), draw)
+
+
+class Faces(PaperSource):
+    """AR: 700 training images from session 1 and 699 test images from session 2, on the leading eigenfaces."""
+
+    name, title, features, alpha = "ar", "AR faces", "eigenfaces", 1e-4
+    settings, typical, draws, random = ("dim=54", "dim=120", "dim=300"), "dim=120", 1, False
+
+    def load(self):
+        """The faces, projected on 300 eigenfaces."""
+        bunch = datasets.load_ar(self.data_home)
+        bunch.pixels = bunch.data
+        bunch.data = Eigenfaces(300).fit(bunch.data[bunch.train_indices]).transform(bunch.data)
+        return bunch
+
+    def as_published(self, setting):
+        """The settings that give the printed rows."""
+        return ar_methods(setting)
+
+    def _columns(self, data, setting):
+        return data[:, : number_in(setting)]
+
+    def picture(self, row):
+        """Sample ``row`` as an image; MATLAB stores images column by column."""
+        return self.bunch.pixels[row].reshape(self.bunch.image_shape, order="F")
+
+
+class Usps(PaperSource):
+    """USPS: N samples per class drawn from the training part, and all 2007 test images."""
+
+    name, title = "usps", "USPS digits"
+    settings, typical, draws = ("N=50", "N=100", "N=200", "N=300"), "N=50", 10
+
+    def load(self):
+        """The digits with their official split."""
+        return datasets.load_usps(self.data_home)
+
+    def indices(self, setting, draw):
+        """N samples per class from the training part, and the whole test part."""
+        bunch = self.bunch
+        train, _ = per_class_split(bunch.target, number_in(setting), draw, pool=bunch.train_indices)
+        return train, bunch.test_indices
+
+    def as_published(self, setting):
+        """The settings that came closest to the printed rows."""
+        return usps_methods(setting)
+
+
+class StoredFeatures(PaperSource):
+    """One of the four large sets with its official split, on deep features that are stored on disk.
+
+    Parameters
+    ----------
+    name : {"stanford40", "cub200", "aircraft", "cars"}
+        Name of the data set.
+    stored : str
+        Name of the features.
+    data_home : path-like or None
+        Folder that holds the data sets.
+    """
+
+    settings, typical, draws, random = ("official",), "official", 1, False
+    is_large = True
+
+    def __init__(self, name, stored, data_home=None):
+        super().__init__(data_home)
+        self._info, self._stored = dataset_info(name), stored
+        self.name, self.title = name, self._info.title
+
+    def as_published(self, setting):
+        """The settings of each method's authors, at the paper's λ."""
+        return large_methods()
+
+    def load(self):
+        """The stored features."""
+        return getattr(datasets, self._info.loader)(self.data_home, features=self._stored)
+
+    @property
+    def features(self):
+        """Label of the features, shown with every result."""
+        return self.bunch.features
+
+    def images(self):
+        """Images from a folder ``sample_images`` beside the features, or from the data set itself."""
+        return stored_pictures(self._info, self.data_home)
+
+
+def paper_source(name, features=None, data_home=None):
+    """The source of a data set by its name in `ancr.datasets.REGISTRY`."""
+    small = {kind.name: kind for kind in (Digits, Faces, Usps)}
+    if name in small and features is not None:
+        raise ValueError(f"--features {features!r} is for the large data sets, but {name} has features of its own")
+    if name in small:
+        return small[name](data_home)
+    return StoredFeatures(name, features or "efficientnet_lite0", data_home)
+
+
+def number_in(setting):
+    """The number in a setting: 54 for ``"dim=54"``."""
+    return int(setting.partition("=")[2])

@@ -1,0 +1,364 @@
+"""``ancr.compare``: your own methods, significance, time limit, resuming, and what the report says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+import ancr
+from ancr.comparison import verdict
+from ancr.comparison.cells import CellFile
+from ancr.comparison.charts import interval_chart
+from ancr.comparison.other_classifiers import rivals
+from ancr.comparison.own_methods import load_method
+from ancr.comparison.significance import corrected_t_test, exact_mcnemar, holm
+from ancr.comparison.verdict import confusion, missed_by_all
+from tests.command_line import invoke
+
+OWN = """
+from sklearn.neighbors import NearestCentroid
+
+class Mine(NearestCentroid):
+    pass
+
+def make():
+    return Mine()
+
+def kind():
+    return Mine
+
+broken = 3
+"""
+
+
+class Shy(ClassifierMixin, BaseEstimator):
+    """A classifier with nothing but fit and predict."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def compared(iris):
+    methods = ["ANCR", "kNN", GaussianNB(), DummyClassifier, Shy()]
+    return ancr.compare(*iris, methods=methods, name="iris", jobs=1)
+
+
+def test_names_objects_and_classes_take_part(compared):
+    assert {result.name for result in compared.results} == {"ANCR", "kNN", "GaussianNB", "DummyClassifier", "Shy"}
+    assert all(len(result.cells) == 5 for result in compared.results)
+    accuracy = {result.name: result.mean for result in compared.results}
+    assert accuracy["Shy"] == pytest.approx(100 / 3)
+    assert accuracy["GaussianNB"] > 90
+
+
+def test_the_table_says_what_is_worse_and_by_which_test(compared):
+    frame = compared.to_frame()
+    assert list(frame.accuracy) == sorted(frame.accuracy, reverse=True)
+    assert frame.mark[0] == "best"
+    assert set(frame.mark[frame.method.isin(["Shy", "DummyClassifier"])]) == {"worse"}
+    assert compared.test == "corrected resampled t-test"
+    assert frame.fit_s.gt(0).all()
+
+
+def test_the_answer_is_above_everything_else(compared):
+    page = compared.to_html()
+    for text in (compared.answer.which, "How sure", "How long", "What next"):
+        assert 0 < page.index(text.replace("'", "&#39;")) < page.index("<table")
+    assert "ADMM" not in page
+    assert "paper" not in page.split("<body>")[1].replace("--paper", "")
+
+
+def test_confusion_counts_every_test_sample(compared, iris):
+    counts = confusion(compared)
+    np.testing.assert_array_equal(counts.sum(axis=1), np.bincount(iris[1]))
+    right = np.trace(counts) / counts.sum()
+    assert 100 * right == pytest.approx(compared.best.mean, abs=0.1)
+    assert set(missed_by_all(compared)) <= set(range(150))
+
+
+def test_an_array_is_scaled_like_a_frame():
+    X, y = load_wine(return_X_y=True)
+    frame = pytest.importorskip("pandas").DataFrame(X)
+    options = {"methods": ["kNN"], "learning_curve": False, "jobs": 1}
+    array, table = (ancr.compare(each, y, **options) for each in (X, frame))
+    assert array.best.accuracies.tolist() == table.best.accuracies.tolist()
+    for text in (repr(array), array.to_html()):
+        assert "olumns are standardized, because their ranges differ (standardize=False uses them as they are)" in text
+    digits = ancr.compare(*load_digits(return_X_y=True), **options)
+    assert "columns share the range 0 to 16 and are used as they are (standardize=True scales them)" in repr(digits)
+    wide = np.hstack([X, np.random.default_rng(0).random((len(X), 100))])
+    with pytest.warns(UserWarning, match="standardize=True"):
+        assert "values are used as they are" in repr(ancr.compare(wide, y, **options))
+
+
+def test_one_warning_for_all_cells():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match=r"column 12 decides nearly alone.*scale them with standardize=True") as caught:
+        comparison = ancr.compare(X, y, ["CRC"], standardize=False, learning_curve=False, jobs=1)
+    assert len(caught) == 1
+    assert str(caught[0].message) in comparison.notes
+
+
+def test_equal_methods_share_the_first_place(iris):
+    methods = [KNeighborsClassifier(3), KNeighborsClassifier(3), KNeighborsClassifier(3)]
+    comparison = ancr.compare(*iris, methods, learning_curve=False, jobs=1)
+    names = "KNeighborsClassifier, KNeighborsClassifier 2 and KNeighborsClassifier 3"
+    assert comparison.answer.which == f"{names} are equally accurate: {comparison.best.mean:.1f} %."
+    assert [record["mark"] for record in comparison.records()] == ["best"] * 3
+    assert "repeats=5" in comparison.answer.lines()[-1]
+    again = ancr.compare(*iris, methods, learning_curve=False, jobs=1, repeats=2)
+    assert again.answer.repeat == ""
+
+
+@pytest.mark.parametrize(
+    ("gains", "text"),
+    [
+        ([1.0, 1.2, 0.8, 1.1, 0.9], "should help"),
+        ([3.0, 0.0, 2.0, -1.0, 1.0], "may be chance"),
+        ([0.1, 0.2, 0.1, 0.1, 0.2], "will bring little"),
+    ],
+)
+def test_more_samples_are_advised_beyond_noise(compared, monkeypatch, gains, text):
+    before = np.full(5, 90.0)
+    monkeypatch.setattr(verdict, "learning_means", lambda *_: [(70.0, before), (100.0, before + gains)])
+    assert any(text in step for step in compared.answer.next_steps)
+
+
+def test_names_of_methods_have_room_in_the_figure():
+    rows = [("Gradient boosting", 90.0, 88.0, 92.0, 0, "best"), ("A" * 60, 80.0, 78.0, 82.0, 4, "worse")]
+    short, long = (interval_chart("Accuracy", "", part).parts[0] for part in (rows[:1], rows))
+    places = [float(re.search(r'<text x="([\d.]+)"[^>]*>Gradient', part).group(1)) for part in (short, long)]
+    assert places[0] >= 8 * len("Gradient boosting")
+    assert places[1] > places[0]
+    assert "A" * 25 + "…<" in long
+
+
+def test_one_test_set_is_judged_by_mcnemar(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "d.npz", X=X[:400], y=y[:400], is_train=np.arange(400) < 150)
+    result = invoke(["compare", tmp_path / "d.npz", "--methods", "kNN,sklearn.dummy:DummyClassifier", "--no-figures",
+                     "-o", tmp_path / "out"])  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "exact McNemar test" in result.stdout
+
+
+def test_the_corrected_t_test_is_a_t_test_with_more_variance():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(90, 1, 10), rng.normal(89, 1, 10)
+    plain = stats.ttest_rel(first, second)
+    expected = 2 * stats.t.sf(abs(plain.statistic) * np.sqrt(0.1 / (0.1 + 1 / 9)), 9)
+    assert corrected_t_test(first, second, n_train=90, n_test=10) == pytest.approx(expected)
+    assert corrected_t_test(first, first, 90, 10) == 1.0
+    assert corrected_t_test(first + 1, first, 90, 10) < 1e-6
+
+
+def test_the_level_of_the_corrected_test_holds():
+    """Two classifiers that guess: no more than the level calls one of them worse."""
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(400):
+        first, second = (100 * rng.binomial(30, 0.7, 5) / 30 for _ in range(2))
+        wrong += corrected_t_test(first, second, n_train=120, n_test=30) < 0.05
+    assert wrong / 400 < 0.06
+
+
+def test_mcnemar_and_holm():
+    a, b = np.r_[np.ones(12), np.zeros(2), np.ones(50)], np.r_[np.zeros(12), np.ones(2), np.ones(50)]
+    assert exact_mcnemar(a, b) == pytest.approx(stats.binomtest(12, 14).pvalue)
+    assert holm([0.04, 0.01, 0.5]) == pytest.approx([0.08, 0.03, 0.5])
+
+
+def test_every_rival_has_a_short_grid():
+    for spaces in ({}, {"normalize": False, "powers": [1.0], "gammas": [0.1, 0.2, 0.5, 1.0, 2.0]}):
+        for name, method in rivals(spaces).items():
+            assert np.prod([len(values) for values in method.params.values()]) <= 12, name
+            assert method.build().cv.get_n_splits(y=np.repeat([0, 1], [3, 50])) == 3
+
+
+def test_a_class_in_a_file_takes_part(tmp_path, monkeypatch, iris):
+    (tmp_path / "mymethod.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for path in ("mymethod:Mine", "mymethod:make", "mymethod.py:Mine"):
+        name, method = load_method(path)
+        assert name == path.partition(":")[2]
+        assert method.build().fit(*iris).score(*iris) > 0.9
+        assert method.params["estimator"] == path
+
+
+class Answering(Shy):
+    """A classifier whose predictions are what a function makes of their number."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(len(X))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda n: [0], "shape (1,), expected (75,)"),
+        (lambda n: np.zeros((n, 1), int), "shape (75, 1), expected (75,)"),
+        (lambda n: None, "None, expected (75,)"),
+        (lambda n: np.full(n, 7), "7, which is no class of the training labels"),
+        (lambda n: np.full(n, 0.5), "0.5, which is no class of the training labels"),
+        (lambda n: np.full(n, np.nan), "nan, which is no class of the training labels"),
+        (lambda n: np.full(n, "0"), "'0', which is no class of the training labels"),
+        (lambda n: np.full(n, None), "None, which is no class of the training labels"),
+    ],
+)
+def test_answers_that_are_no_classes_are_a_failed_cell(tmp_path, iris, answer, message):
+    methods = ["kNN", Answering(answer)]
+    result = ancr.compare(*iris, methods=methods, folds=2, output=tmp_path, jobs=1, learning_curve=False)
+    assert f"Answering (own) on data 2 folds, draw 0: predict returned {message}" in result.failed
+    assert [each.name for each in result.results] == ["kNN"]
+    assert {cell.method for cell in CellFile(tmp_path / "cells.jsonl").read()} == {"kNN"}
+    assert len(list((tmp_path / "answers").iterdir())) == 2
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_one_line_where_every_cell_fails(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).random((40, 3)), y=np.arange(40) % 2)
+    options = ["--methods", "sklearn.linear_model:LinearRegression", "--no-figures", "-o", tmp_path / "out"]
+    result = invoke(["compare", tmp_path / "d.npz", *options])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("Error: 5 of 5 cells failed: LinearRegression (own) on d 5 folds")
+
+
+def test_numbers_that_equal_classes_are_classes(iris):
+    methods = [Answering(lambda n: [1.0] * n)]
+    result = ancr.compare(*iris, methods=methods, folds=2, jobs=1, learning_curve=False)
+    assert result.best.mean == pytest.approx(100 / 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nowhere_at_all:Mine", "methods nowhere_at_all:Mine: No module named 'nowhere_at_all'"),
+        ("missing.py:Mine", "methods missing.py:Mine: missing.py does not exist"),
+        ("mymethod.py:Other", "methods mymethod.py:Other: mymethod.py has no 'Other'; it has "),
+        ("mymethod.py:broken", "methods mymethod.py:broken: int has no method fit and no predict"),
+        ("sklearn.pipeline:Pipeline", "methods sklearn.pipeline:Pipeline: cannot be made without arguments"),
+        ("syntax.py:Mine", "methods syntax.py:Mine: running syntax.py failed: "),
+        ("ends.py:Mine", "methods ends.py:Mine: running ends.py failed: it calls sys.exit(4)"),
+        ("ends_python:Mine", "methods ends_python:Mine: importing ends_python failed: it calls sys.exit(None)"),
+        ("mymethod.py:kind", "methods mymethod.py:kind: makes the class Mine, but expected an object of it"),
+        ("mymethod.py:", "methods mymethod.py:: no name after the colon; mymethod.py has Mine"),
+        (":Mine", "methods :Mine: no module or file before the colon"),
+    ],
+)
+def test_a_bad_import_path_is_one_line(tmp_path, monkeypatch, path, message):
+    (tmp_path / "mymethod.py").write_text(OWN)
+    (tmp_path / "syntax.py").write_text("def :\n")
+    (tmp_path / "ends.py").write_text("raise SystemExit(4)\n")
+    (tmp_path / "ends_python.py").write_text("import sys\nsys.exit()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=r".") as caught:
+        load_method(path)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interrupted_comparison_goes_on_and_new_code_is_run_again(tmp_path, iris):
+    options = {"methods": ["kNN", KNeighborsClassifier(3)], "output": tmp_path, "learning_curve": False, "jobs": 1}
+    first = ancr.compare(*iris, **options)
+    cells = CellFile(tmp_path / "cells.jsonl").read()
+    again = ancr.compare(*iris, **options)
+    assert CellFile(tmp_path / "cells.jsonl").read() == cells
+    assert [r.mean for r in again.results] == [r.mean for r in first.results]
+    options["methods"] = ["kNN", KNeighborsClassifier(7)]
+    ancr.compare(*iris, **options)
+    assert len(CellFile(tmp_path / "cells.jsonl").read()) == len(cells) + 5
+    next((tmp_path / "answers").iterdir()).unlink()  # a cell without its answers is run again
+    ancr.compare(*iris, **options)
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_more_repeats_are_more_splits(iris):
+    comparison = ancr.compare(*iris, methods=["kNN"], repeats=2, folds=3, learning_curve=False, jobs=1)
+    assert len(comparison.best.cells) == 6
+    assert comparison.source.typical == "3 folds, 2 times"
+
+
+SLOW = """
+import time
+from sklearn.dummy import DummyClassifier
+
+class Slow(DummyClassifier):
+    def fit(self, X, y):
+        time.sleep(60)
+        return super().fit(X, y)
+"""
+
+
+def test_the_time_limit_reports_what_is_done(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).random((40, 3)), y=np.arange(40) % 2)
+    command = ["compare", "d.npz", "--methods", "kNN,slow:Slow", "--time-limit", "0.1", "--jobs", "2", "-o", "out"]
+    run = subprocess.run(
+        [sys.executable, "-m", "ancr", *command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=50,
+        env={**os.environ, "PYTHONPATH": str(Path(ancr.__file__).parents[1])},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "cells were not finished within the time limit" in run.stderr
+    assert "kNN scores" in run.stdout
+
+
+@pytest.mark.parametrize("time_limit", [1e8, 6e10, float("inf")])
+def test_a_limit_beyond_all_waiting_is_none(iris, time_limit):
+    options = {"folds": 2, "jobs": 1, "learning_curve": False}
+    comparison = ancr.compare(*iris, DummyClassifier(), time_limit=time_limit, **options)
+    assert len(comparison.best.cells) == 2
+
+
+@pytest.mark.parametrize("methods", ["kNN", KNeighborsClassifier(), KNeighborsClassifier])
+def test_one_method_needs_no_list(iris, methods):
+    comparison = ancr.compare(*iris, methods, folds=2, jobs=1, learning_curve=False)
+    assert len(comparison.results) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.zeros((3, 2))}, "expected one row of X per label"),
+        ({"X": np.full((150, 2), np.nan)}, "X holds values that are missing"),
+        ({"y": np.zeros(150)}, "y holds 1 class"),
+        ({"y": None}, "y of shape ()"),
+        ({"y": np.r_[np.nan, np.ones(149)]}, "y: label of row 0 is missing"),
+        ({"y": ["a", None] * 75}, "y: label of row 1 is missing"),
+        ({"y": ["a", "b", float("nan")] * 50}, "y: label of row 2 is missing"),
+        ({"methods": ["XYZ"]}, "methods XYZ: no such method here"),
+        ({"methods": "XYZ"}, "methods XYZ: no such method here"),
+        ({"folds": 51}, "folds 51, but class '0' has only 50 samples"),
+        ({"time_limit": float("nan")}, "time_limit must be a number of seconds above 0, got nan"),
+        ({"time_limit": "1"}, "time_limit must be a number of seconds above 0, got '1'"),
+        ({"image_shape": (3, 3)}, "image_shape=(3, 3), but samples have 4 values"),
+    ],
+)
+def test_bad_arguments_are_named(iris, change, message):
+    arguments = {"X": iris[0], "y": iris[1], **change}
+    with pytest.raises(ValueError, match=r".") as caught:
+        ancr.compare(**arguments)
+    assert message in str(caught.value)
