@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from ancr import ANCRClassifier
 
 # %%
-# Wine: alcohol in percent beside proline in mg/l. Without a scaler the largest column decides nearly alone.
+# Wine: alcohol in percent beside proline in mg/l. Without a scaler the largest column dominates.
 X, y = load_wine(return_X_y=True)
 scaled = make_pipeline(StandardScaler(), ANCRClassifier(alpha=1e-2, normalize=False))
 print(f"scaled: {cross_val_score(scaled, X, y, cv=5).mean():.3f}")

@@ -3,15 +3,22 @@
 They use the array API standard and work on all rows at once, which suits an accelerator.
 """
 
+from typing import Any, TypeAlias
 
-def namespace(array):
+# An array of any library that follows the array API standard, and the module with its functions: libraries share
+# no type that a type checker knows.
+Array: TypeAlias = Any
+Namespace: TypeAlias = Any
+
+
+def namespace(array: Array) -> Namespace:
     """The array API namespace of an array."""
     from array_api_compat import array_namespace  # importing ancr must not load it
 
     return array_namespace(array)
 
 
-def unit_rows(rows):
+def unit_rows(rows: Array) -> Array:
     """Rows scaled to unit ℓ2 norm, at every scale; rows that are exactly zero stay zero. Always a copy."""
     xp = namespace(rows)
     largest = xp.max(xp.abs(rows), axis=1, keepdims=True)
@@ -20,7 +27,7 @@ def unit_rows(rows):
     return rows / xp.where(norms > 0.0, norms, xp.ones_like(norms))
 
 
-def _simplex_threshold(points, radius=1.0):
+def _simplex_threshold(points: Array, radius: float = 1.0) -> Array:
     """θ of each row such that Σ max(point − θ, 0) = radius, by Newton's iteration from below.
 
     Each step averages the entries above the current threshold, whose number only falls. The loop ends when no row's set
@@ -44,7 +51,7 @@ def _simplex_threshold(points, radius=1.0):
         count = xp.where(falls, kept, count)
 
 
-def project_simplex(points, radius=1.0):
+def project_simplex(points: Array, radius: float = 1.0) -> Array:
     """Each row projected on the simplex of this radius."""
     xp = namespace(points)
     projected = xp.clip(points - _simplex_threshold(points, radius)[:, None], 0.0, None)
@@ -55,7 +62,7 @@ def project_simplex(points, radius=1.0):
     return projected * (radius / xp.sum(projected, axis=1, keepdims=True))
 
 
-def squared_distances(rows, others):
+def squared_distances(rows: Array, others: Array) -> Array:
     """‖x − y‖² of each row with each of the others, in double precision."""
     xp = namespace(rows)
     apart = xp.astype(rows, xp.float64)[:, None, :] - xp.astype(others, xp.float64)[None, :, :]

@@ -8,42 +8,33 @@ The rows of NumPy arrays are processed in blocks. A block goes from matrix produ
 on one thread inside, so that its arrays stay in that core's cache and no thread waits for another. (Numba's own
 threading layers abort when two Python threads enter them at once, and OpenBLAS's threads keep spinning after a product,
 taking the cores from the work that follows.)
-
-Many threads of a user may call at once, as under joblib or Dask. A caller never waits for a free core: it works in its
-own thread. Helpers belong to the whole process. They are lent while fewer threads work than there are cores, and go
-back before their next block when more callers have come. So the cores are filled and not oversubscribed, and no
-combination of calls can deadlock.
 """
 
 import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn import get_config
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from threadpoolctl import ThreadpoolController
 
 from ancr._core import array_api
+from ancr._core.array_api import Array, Namespace
 from ancr._core.budgets import in_blocks_that_fit, working_bytes
-from ancr._core.messages import naming
+from ancr._core.threads import share_out
 
-# An array of any library that follows the array API standard.
-Array = Any
+Result = TypeVar("Result")
 # Rows per block: enough for matrix products at full speed, few enough to stay in cache.
 BLOCK_ROWS = 384
-# No more helpers than this at once; their threads start when they are first needed.
-_MOST_HELPERS = 1024
 
 
-def is_non_numpy(array):
+def is_non_numpy(array: Any) -> bool:
     """Whether this is an array of a library other than NumPy, to be processed on its own device.
 
     Lists, data frames and sparse matrices become NumPy arrays, as everywhere in scikit-learn; Dask arrays hold NumPy
@@ -55,10 +46,10 @@ def is_non_numpy(array):
 
 
 # By the type of an array, which decides both: a solver on a device asks hundreds of times per call.
-_LIBRARIES: dict[type, Any] = {}
+_LIBRARIES: dict[type, Namespace | None] = {}
 
 
-def _library_of(array):
+def _library_of(array: Any) -> Namespace | None:
     """The array API namespace of a non-NumPy array; None for anything else."""
     kind = type(array)
     if kind not in _LIBRARIES:
@@ -69,7 +60,7 @@ def _library_of(array):
     return _LIBRARIES[kind]
 
 
-def namespace(array):
+def namespace(array: Any) -> Namespace:
     """The array API namespace of an array; NumPy's for anything that is not an array yet."""
     if is_non_numpy(array):
         return _library_of(array)
@@ -78,14 +69,14 @@ def namespace(array):
     return xp
 
 
-def device(array):
+def device(array: Any) -> Any:
     """The device of an array; None for anything that is not an array yet."""
     from array_api_compat import device, is_array_api_obj
 
     return device(array) if is_array_api_obj(array) else None
 
 
-def to_numpy(array):
+def to_numpy(array: Any) -> Any:
     """A NumPy copy of a non-NumPy array; anything else unchanged."""
     if not is_non_numpy(array):
         return array
@@ -94,15 +85,15 @@ def to_numpy(array):
     xp = namespace(array)
     # The library's name for host memory.
     host = xp.Device("CPU_DEVICE") if xp.__name__.endswith("array_api_strict") else "cpu"
-    return np.asarray(to_device(_without_gradient(array), host))
+    return np.asarray(to_device(without_gradient(array), host))
 
 
-def _without_gradient(array):
+def without_gradient(array: Array) -> Array:
     """A tensor that torch records operations on, without the record: torch gives no NumPy array of it otherwise."""
     return array.detach() if getattr(array, "requires_grad", False) else array
 
 
-def like(values, array):
+def like(values: Any, array: Array) -> Array:
     """Values of any library as an array of ``array``'s library and device."""
     if not is_non_numpy(array):
         return to_numpy(values)
@@ -111,63 +102,12 @@ def like(values, array):
     return namespace(array).asarray(to_numpy(values), device=device(array))
 
 
-def is_single(dtype):
+def is_single(dtype: Any) -> bool:
     """Whether this is single precision, in any library."""
     return "float32" in str(dtype)
 
 
-def check_rows(samples, name="X", dtype=None):
-    """Validate an array of another library: two axes, at least one row and one feature, all numbers finite.
-
-    float32 stays float32 and any other real dtype becomes float64, unless ``dtype`` is given. scikit-learn's own check
-    accepts non-NumPy arrays only while its ``array_api_dispatch`` is on; this one always does.
-    """
-    xp = namespace(samples)
-    if samples.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {samples.ndim}D array instead: {name} must hold one sample per row. Reshape it "
-            "with shape (-1, 1) if it has a single feature or (1, -1) if it is a single sample."
-        )
-    for axis, what in enumerate(("sample", "feature")):
-        if not samples.shape[axis]:
-            shape = tuple(samples.shape)
-            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
-    if not xp.isdtype(samples.dtype, "numeric") or xp.isdtype(samples.dtype, "complex floating"):
-        raise ValueError(f"{name} must hold real numbers, got dtype {samples.dtype}")
-    dtype = dtype or (samples.dtype if is_single(samples.dtype) else xp.float64)
-    samples = xp.astype(_without_gradient(samples), dtype, copy=False)
-    if not bool(xp.all(xp.isfinite(samples))):
-        raise ValueError(f"Input {name} contains NaN, infinity or a value too large for {dtype}.")
-    return samples
-
-
-def check_labels(labels, name="y"):
-    """Labels, or groups, as a NumPy array with one axis; raises if one is missing or if they cannot be sorted."""
-    with naming(name):
-        labels = np.asarray(to_numpy(labels))
-    if labels.ndim != 1 and labels.shape[1:] != (1,):
-        raise ValueError(f"{name} must have one entry per sample, got shape {labels.shape}")
-    labels = labels.ravel()
-    missing = np.flatnonzero(_is_missing(labels))
-    if len(missing):
-        raise ValueError(f"{name}: the entry of sample {missing[0]} is missing; fill it in or leave the sample out")
-    try:
-        np.unique(labels)
-    except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise TypeError(f"{name} must hold entries of one kind, so that they can be sorted, got {kinds}") from None
-    return labels
-
-
-def _is_missing(labels):
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    if labels.dtype.kind != "O":
-        return np.zeros(len(labels), bool)
-    return np.array([label is None or is_scalar_nan(label) or is_pandas_na(label) for label in labels], bool)
-
-
-def check_same_kind(queries, atoms, what="queries", whose="atoms"):
+def check_same_kind(queries: Any, atoms: Array, what: str = "queries", whose: str = "atoms") -> None:
     """Raise if the queries have another library or device than the atoms."""
     elsewhere = is_non_numpy(queries) or is_non_numpy(atoms)
     if elsewhere and (namespace(queries) is not namespace(atoms) or device(queries) != device(atoms)):
@@ -177,14 +117,14 @@ def check_same_kind(queries, atoms, what="queries", whose="atoms"):
         )
 
 
-def describe(array):
+def describe(array: Any) -> str:
     """Library, type and device of an array, for messages."""
     kind = type(array)
     where = f" on {device(array)}" if is_non_numpy(array) else ""
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}{where}"
 
 
-def concat(parts):
+def concat(parts: Sequence[Array]) -> Array:
     """Rows of all parts, one after the other, dense or CSR; a single part is not copied."""
     if len(parts) == 1:
         return parts[0]
@@ -193,33 +133,33 @@ def concat(parts):
     return namespace(parts[0]).concat(list(parts), axis=0)
 
 
-def concat_columns(parts):
+def concat_columns(parts: Sequence[Array]) -> Array:
     """Columns of all dense parts, side by side; a single part is not copied."""
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(list(parts), axis=1)
 
 
-def take_rows(rows, chosen):
+def take_rows(rows: Array, chosen: slice | Array) -> Array:
     """Some rows, dense or CSR of any library, by a slice or by positions."""
     if is_non_numpy(rows) and not isinstance(chosen, slice):
         return namespace(rows).take(rows, like(chosen, rows), axis=0)
     return rows[chosen] if rows.ndim == 1 else rows[chosen, :]
 
 
-def take_columns(rows, chosen):
+def take_columns(rows: Array, chosen: Array) -> Array:
     """Some columns of an array of any library, by positions."""
     if is_non_numpy(rows):
         return namespace(rows).take(rows, like(chosen, rows), axis=1)
     return np.ascontiguousarray(rows[:, chosen])
 
 
-def submatrix(matrix, chosen):
+def submatrix(matrix: Array, chosen: Array) -> Array:
     """Some rows of a matrix and the same columns, by positions."""
     if is_non_numpy(matrix):
         return take_columns(take_rows(matrix, chosen), chosen)
     return matrix[np.ix_(chosen, chosen)]
 
 
-def add_to_diagonal(matrix, value):
+def add_to_diagonal(matrix: Array, value: float | Array) -> Array:
     """``matrix + value·I``, in place for NumPy matrices; ``value`` may be an array with an entry per row."""
     if is_non_numpy(matrix):
         xp = namespace(matrix)
@@ -228,7 +168,7 @@ def add_to_diagonal(matrix, value):
     return matrix
 
 
-def in_double(rows):
+def in_double(rows: Array) -> Array:
     """Rows, CSR or of any library, in double precision; not copied if they already are."""
     if sparse.issparse(rows):
         return rows.astype(np.float64, copy=False)
@@ -236,26 +176,26 @@ def in_double(rows):
     return xp.astype(rows, xp.float64, copy=False)
 
 
-def row_major(matrix, dtype):
+def row_major(matrix: Array, dtype: Any) -> Array:
     """The matrix in a precision and, if the library has memory layouts, in row-major order."""
     if is_non_numpy(matrix):
         return namespace(matrix).astype(matrix, dtype, copy=False)
     return np.ascontiguousarray(matrix, dtype)
 
 
-def dense(rows):
+def dense(rows: Array) -> Array:
     """CSR rows as a NumPy array; anything else unchanged."""
     return rows.toarray() if sparse.issparse(rows) else rows
 
 
-def row_sums(rows):
+def row_sums(rows: Array) -> Array:
     """Sum of each row, CSR or of any library."""
     if sparse.issparse(rows):
         return np.asarray(rows.sum(axis=1)).ravel()
     return namespace(rows).sum(rows, axis=1)
 
 
-def row_dots(left, right):
+def row_dots(left: Array, right: Array) -> Array:
     """Inner product of each row of ``left``, dense or CSR, with the same row of the dense ``right``."""
     if sparse.issparse(left):
         return np.asarray(left.multiply(right).sum(axis=1)).ravel()
@@ -264,19 +204,19 @@ def row_dots(left, right):
     return np.einsum("ij,ij->i", left, right)
 
 
-def row_squares(rows):
+def row_squares(rows: Array) -> Array:
     """Squared norm of each row, dense or CSR."""
     return row_dots(rows, rows)
 
 
-def squares_in_double(rows):
+def squares_in_double(rows: Array) -> Array:
     """Squared norm of each dense row, accumulated in double precision."""
     if is_non_numpy(rows):
         return row_squares(in_double(rows))
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
-def squared_distances(rows, others):
+def squared_distances(rows: Array, others: Array) -> Array:
     """‖x − y‖² of each row with each of the others, from differences, so that nothing cancels."""
     if not is_non_numpy(rows):
         return cdist(rows, others, "sqeuclidean")
@@ -284,7 +224,7 @@ def squared_distances(rows, others):
     return concat(map_rows(lambda block: array_api.squared_distances(rows[block, :], others), rows, row_bytes))
 
 
-def with_diagonal(matrix, values):
+def with_diagonal(matrix: Array, values: Array) -> Array:
     """The matrix with other numbers on its diagonal, in place for NumPy."""
     if is_non_numpy(matrix):
         xp = namespace(matrix)
@@ -294,31 +234,31 @@ def with_diagonal(matrix, values):
     return matrix
 
 
-def softmax(values):
+def softmax(values: Array) -> Array:
     """exp(v) / Σ exp(v) of each row."""
     xp = namespace(values)
     weights = xp.exp(values - xp.max(values, axis=1, keepdims=True))
     return weights / xp.sum(weights, axis=1, keepdims=True)
 
 
-def log_softmax(values):
+def log_softmax(values: Array) -> Array:
     """Logarithm of `softmax`, finite where that is too small for its precision."""
     xp = namespace(values)
     values = values - xp.max(values, axis=1, keepdims=True)
     return values - xp.log(xp.sum(xp.exp(values), axis=1, keepdims=True))
 
 
-def entry_of_each_row(values, columns):
+def entry_of_each_row(values: Array, columns: np.ndarray) -> Array:
     """``values[i, columns[i]]``, for columns as a NumPy array."""
     return namespace(values).take_along_axis(values, like(columns, values)[:, None], axis=1)[:, 0]
 
 
 @cache
-def _blas_pools():
+def _blas_pools() -> list[Any]:
     return [pool for pool in ThreadpoolController().lib_controllers if pool.user_api == "blas"]
 
 
-def _set_blas_threads(counts):
+def _set_blas_threads(counts: Sequence[int]) -> None:
     for pool, count in zip(_blas_pools(), counts, strict=True):
         # Since version 3.7 threadpoolctl lets the first thread that sets OpenBLAS's limit own it, and ignores all
         # others in silence. The counting below is what makes this safe from any thread.
@@ -335,13 +275,13 @@ class _SingleThreadedBLAS:
     lifts it.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._before = []
+        self._before: list[int] = []
 
     @contextmanager
-    def __call__(self):
+    def __call__(self) -> Iterator[None]:
         with self._lock:
             if self._inside == 0:
                 self._before = [pool.num_threads for pool in _blas_pools()]
@@ -355,49 +295,16 @@ class _SingleThreadedBLAS:
                 if self._inside == 0:
                     _set_blas_threads(self._before)
 
-    def limits(self):
+    def limits(self) -> list[int]:
         """Threads of each BLAS library as the user set them, whoever is inside."""
         with self._lock:
             return self._before if self._inside else [pool.num_threads for pool in _blas_pools()]
 
-    def lift(self):
+    def lift(self) -> None:
         """Forget all callers: after a fork, those of other threads do not exist."""
         inside, self._inside, self._lock = self._inside, 0, Lock()
         if inside:
             _set_blas_threads(self._before)
-
-
-class _Crew:
-    """The threads of this process that work on blocks: callers, and helpers lent to them."""
-
-    def __init__(self):
-        self._lock = Lock()
-        self._at_work = 0
-        self._pool = ThreadPoolExecutor(_MOST_HELPERS, "ancr")
-
-    def add(self, change):
-        """Count threads that begin or end work."""
-        with self._lock:
-            self._at_work += change
-
-    def is_crowded(self, n_threads):
-        """Whether more threads work than there should be."""
-        return self._at_work > n_threads
-
-    def lend(self, turn, wanted, n_threads):
-        """Start ``turn`` in up to ``wanted`` helpers, as long as fewer than ``n_threads`` threads work; their futures.
-
-        Each helper counts as working until it or its caller takes it off the count.
-        """
-        with self._lock:
-            lent = max(0, min(wanted, n_threads - self._at_work))
-            self._at_work += lent
-        futures = []
-        try:
-            futures += [self._pool.submit(turn) for _ in range(lent)]
-        except RuntimeError:  # no thread starts while the interpreter shuts down: the caller does all by itself
-            self.add(len(futures) - lent)
-        return futures
 
 
 class _Here(local):
@@ -407,13 +314,10 @@ class _Here(local):
 
 
 _single_threaded_blas = _SingleThreadedBLAS()
-_crew = _Crew()
 _here = _Here()
 
 
-def _start_anew():
-    global _crew
-    _crew = _Crew()
+def _start_anew() -> None:
     _here.is_alone = False
     _single_threaded_blas.lift()
 
@@ -423,7 +327,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _alone():
+def _alone() -> Iterator[None]:
     """Blocks that the current thread starts in here get no helpers."""
     before, _here.is_alone = _here.is_alone, True
     try:
@@ -432,7 +336,7 @@ def _alone():
         _here.is_alone = before
 
 
-def thread_count():
+def thread_count() -> int:
     """Threads that a call in the current thread may use.
 
     One inside a block of another call. Otherwise the cores, or ``ANCR_NUM_THREADS`` where that is set, and no more than
@@ -446,7 +350,7 @@ def thread_count():
     return min([_forced_count() or cores, *limits])
 
 
-def _forced_count():
+def _forced_count() -> int:
     text = os.environ.get("ANCR_NUM_THREADS", "").strip()
     if text and not (text.isascii() and text.isdigit() and int(text)):
         raise ValueError(f"the environment variable ANCR_NUM_THREADS must be a positive integer, got {text!r}")
@@ -454,7 +358,7 @@ def _forced_count():
 
 
 @contextmanager
-def blas_threads_for(flops):
+def blas_threads_for(flops: float) -> Iterator[None]:
     """Keep BLAS and blocks on one thread for work too small to gain from more.
 
     OpenBLAS's threads spin for some 25 ms after a product before they sleep; after a fit of 10 ms they would
@@ -467,7 +371,7 @@ def blas_threads_for(flops):
             yield
 
 
-def read_only(array):
+def read_only(array: np.ndarray) -> np.ndarray:
     """A read-only view, for a kernel that does not write to it.
 
     Arrays that joblib shares between processes are read-only; if all arrays are, one compiled kernel serves all.
@@ -477,7 +381,9 @@ def read_only(array):
     return view
 
 
-def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
+def map_rows(
+    work: Callable[[slice], Result], rows: Array, row_bytes: int = 0, block_rows: int = BLOCK_ROWS
+) -> list[Result]:
     """``[work(block) for block in slices that cover the rows]``, in threads for NumPy arrays.
 
     Parameters
@@ -510,67 +416,16 @@ def map_rows(work, rows, row_bytes=0, block_rows=BLOCK_ROWS):
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
     if elsewhere:
         return in_blocks_that_fit(work, blocks, rows)
-    return _share_out(work, blocks, n_threads)
 
+    def alone(block: slice) -> Result:
+        with _alone():
+            return work(block)
 
-def _share_out(work, blocks, n_threads):
-    """``[work(block) for block in blocks]`` on up to ``n_threads`` threads, with BLAS on one thread in each.
-
-    After an error or Ctrl-C no further block starts, and it is raised when all blocks in progress have ended.
-    """
     with _single_threaded_blas():
-        if n_threads == 1:
-            with _alone():
-                return [work(block) for block in blocks]
-        return _Job(work, blocks, n_threads).run()
+        return [alone(block) for block in blocks] if n_threads == 1 else share_out(alone, blocks, n_threads)
 
 
-class _Job:
-    """Blocks of one call, with the caller and its helpers taking turns."""
-
-    def __init__(self, work, blocks, n_threads):
-        self._work, self._n_threads = work, n_threads
-        self._waiting, self._results = deque(enumerate(blocks)), [None] * len(blocks)
-        self._turns = []
-
-    def run(self):
-        """Results of all blocks, in order."""
-        _crew.add(1)
-        try:
-            while self._waiting:
-                # Asked before each block, because cores become free while a long call is under way.
-                self._turns += _crew.lend(self._help, len(self._waiting) - 1, self._n_threads)
-                self._take_turn()
-        finally:
-            self._waiting.clear()
-            begun = [turn for turn in self._turns if not turn.cancel()]
-            _crew.add(len(begun) - len(self._turns) - 1)
-            wait(begun)
-        for turn in begun:
-            turn.result()
-        return self._results
-
-    def _help(self):
-        try:
-            while self._waiting and not _crew.is_crowded(self._n_threads):
-                self._take_turn()
-        finally:
-            _crew.add(-1)
-
-    def _take_turn(self):
-        try:
-            place, block = self._waiting.popleft()
-        except IndexError:  # another thread was quicker
-            return
-        try:
-            with _alone():
-                self._results[place] = self._work(block)
-        except BaseException:
-            self._waiting.clear()
-            raise
-
-
-def unit_rows(rows, copy=True):
+def unit_rows(rows: Array, copy: bool = True) -> Array:
     """Rows scaled to unit ℓ2 norm, at every scale; only rows that are exactly zero stay zero.
 
     Norms are accumulated in double precision. Without ``copy``, in place where the library can.
@@ -590,7 +445,7 @@ def unit_rows(rows, copy=True):
     return np.divide(rows, norms[:, None], out=np.empty_like(rows) if copy else rows, casting="same_kind")
 
 
-def project_simplex(points, radius=1.0):
+def project_simplex(points: Array, radius: float = 1.0) -> Array:
     """Each row projected on the simplex of this radius."""
     if is_non_numpy(points):
         return array_api.project_simplex(points, radius)
@@ -602,7 +457,7 @@ def project_simplex(points, radius=1.0):
     return out
 
 
-def product_with_atoms(codes, atoms):
+def product_with_atoms(codes: Array, atoms: Array) -> Array:
     """``codes @ atoms`` for dense codes, skipping zeros if most entries of NumPy codes are zero."""
     if is_non_numpy(codes) or 4 * np.count_nonzero(codes) > codes.size:
         return codes @ atoms

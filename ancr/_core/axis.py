@@ -1,6 +1,8 @@
 """What objects on an axis have in common: sets, rules and solvers, the package's own and a user's; and functions."""
 
+from collections.abc import Callable
 from inspect import signature
+from typing import Any, Self
 
 
 class AxisObject:
@@ -10,28 +12,29 @@ class AxisObject:
     classifier's repr says what it is.
     """
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Change some of them, as in scikit-learn."""
         if unknown := sorted(set(params) - set(self.get_params())):
             raise ValueError(f"{self!r} has no parameter {unknown[0]!r}")
-        vars(self).update(params)
+        for name, value in params.items():
+            setattr(self, name, value)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({shown})"
 
 
-def check_takes(function, argument, *names):
+def check_takes(function: Callable, argument: str, *names: str) -> None:
     """Raise a TypeError that names ``argument`` if a user's function cannot be called with so many arguments."""
     try:
         signature(function).bind(*names)
     except TypeError as error:
         wanted = ", ".join(names)
         raise TypeError(f"{argument} must be callable as {argument}({wanted}), but the one given: {error}") from None
-    except ValueError:  # a function of an extension that does not tell
+    except ValueError:  # a function of an extension module, without a signature
         pass

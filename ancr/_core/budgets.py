@@ -2,26 +2,31 @@
 
 import warnings
 from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sklearn import get_config
 
-# scikit-learn's own ``working_memory``, in MiB: whoever sets another number means it.
+from ancr._core.array_api import Array
+
+# scikit-learn's own ``working_memory``, in MiB: any other value was set on purpose.
 _UNCHANGED = 1024
 # Share of a device's free memory for one block; the rest is for what several steps of the work hold at once.
 _SHARE = 0.25
+Result = TypeVar("Result")
 
 
-def working_bytes(array):
+def working_bytes(array: Array) -> int:
     """Bytes that a block of work on this array may take.
 
-    scikit-learn's ``working_memory`` or, on a device for which nobody has changed that, a quarter of what is free.
+    scikit-learn's ``working_memory`` or, on a device and unless that has been changed, a quarter of what is free.
     """
     given = get_config()["working_memory"]
     free = free_bytes(array) if given == _UNCHANGED else None
     return int(given * 2**20) if free is None else int(_SHARE * free)
 
 
-def free_bytes(array):
+def free_bytes(array: Array) -> int | None:
     """Free memory of the device of an array, what its library keeps for reuse included; None for the host's."""
     from array_api_compat import is_cupy_array, is_torch_array
 
@@ -37,7 +42,7 @@ def free_bytes(array):
     return None
 
 
-def release(array):
+def release(array: Array) -> None:
     """Give memory that a library keeps for reuse back to the device of an array."""
     from array_api_compat import is_cupy_array, is_torch_array
 
@@ -51,18 +56,19 @@ def release(array):
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def is_out_of_memory(error):
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception, of any library, says that memory is not enough."""
     named = type(error).__name__ == "OutOfMemoryError"
     return named or isinstance(error, MemoryError) or "ALLOC_FAILED" in str(error)
 
 
-def in_blocks_that_fit(work, blocks, rows):
+def in_blocks_that_fit(work: Callable[[slice], Result], blocks: Sequence[slice], rows: Array) -> list[Result]:
     """``[work(block) for block in blocks]``; where memory is not enough, blocks are halved and the work is repeated.
 
     One warning for all blocks says so.
     """
-    waiting, results, warned = deque(blocks), [], False
+    waiting, warned = deque(blocks), False
+    results: list[Result] = []
     while waiting:
         block, failed = waiting.popleft(), False
         try:
@@ -86,5 +92,5 @@ def in_blocks_that_fit(work, blocks, rows):
     return results
 
 
-def _cut(block, size):
+def _cut(block: slice, size: int) -> list[slice]:
     return [slice(start, min(start + size, block.stop)) for start in range(block.start, block.stop, size)]

@@ -1,16 +1,17 @@
-"""Columns of a table: whether they share one range, or differ so much in scale that one decides alone."""
+"""Columns of a table: whether they share one range, or differ so much in scale that one dominates."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 
-from ancr._core.arrays import namespace, to_numpy
+from ancr._core.arrays import Array, namespace, to_numpy
 
-# A column this many times as large as the typical one decides nearly alone: it has 10⁴ times the weight in ‖y − Xc‖².
+# A column this many times as large as the typical one dominates: it has 10⁴ times the weight in ‖y − Xc‖².
 _ORDERS_OF_MAGNITUDE = 100.0
 
 
-def share_one_range(samples):
+def share_one_range(samples: Array) -> bool:
     """Whether columns have one unit, as pixels do and most features of networks.
 
     At least half of those that are not constant cover at least half of the range of the whole table, and zero lies in
@@ -23,7 +24,7 @@ def share_one_range(samples):
     return bool(np.mean(spread >= whole / 2) >= 0.5)
 
 
-def dominant_column(samples):
+def dominant_column(samples: Array) -> int | None:
     """The largest column, if it is a hundred times as large as the typical one; otherwise None.
 
     Columns are measured by their largest absolute value. Constant columns do not count, and nor do samples that are
@@ -41,21 +42,21 @@ def dominant_column(samples):
     return int(np.argmax(np.where(high > low, sizes, 0.0)))
 
 
-def warn_of_dominant_column(samples, estimator):
-    """One `UserWarning` to the caller of ``estimator.fit`` if a column decides nearly alone."""
+def warn_of_dominant_column(samples: Array, estimator: Any) -> None:
+    """One `UserWarning` to the caller of ``estimator.fit`` if a column dominates."""
     column = dominant_column(samples)
     if column is None:
         return
     names = getattr(estimator, "feature_names_in_", None)
     which = column if names is None else f"{names[column]!r}"
     warnings.warn(
-        f"the columns of X differ in scale by orders of magnitude, so that column {which} decides nearly alone. If "
-        f"they have different units, scale them: make_pipeline(StandardScaler(), {type(estimator).__name__}(...))",
+        f"the columns of X differ in scale by orders of magnitude, and column {which} dominates. If they have "
+        f"different units, scale them: make_pipeline(StandardScaler(), {type(estimator).__name__}(...))",
         UserWarning,
         stacklevel=3,
     )
 
 
-def _ends(samples):
+def _ends(samples: Array) -> tuple[np.ndarray, np.ndarray]:
     xp = namespace(samples)
     return to_numpy(xp.min(samples, axis=0)), to_numpy(xp.max(samples, axis=0))

@@ -1,4 +1,4 @@
-"""Say on a terminal that kernels are being compiled: the first call would otherwise seem to hang."""
+"""A message on the terminal while kernels are compiled: the first call would otherwise seem to hang."""
 
 import sys
 from threading import Lock
@@ -14,10 +14,10 @@ _MESSAGE = (
 class _Announcer(event.Listener):
     """Prints the message once, when a kernel of this package is compiled rather than read from the cache."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock, self._said = Lock(), False
 
-    def on_start(self, compilation):
+    def on_start(self, compilation: event.Event) -> None:
         function = compilation.data["dispatcher"].py_func
         with self._lock:
             if self._said or not function.__module__.startswith("ancr."):
@@ -26,11 +26,11 @@ class _Announcer(event.Listener):
         if sys.stderr is not None and sys.stderr.isatty():
             print(_MESSAGE, file=sys.stderr, flush=True)
 
-    def on_end(self, compilation):
-        """Nothing to say."""
+    def on_end(self, compilation: event.Event) -> None:
+        """The end of a compilation is not announced."""
 
-    def silence(self):
-        """Do not say it: the caller tells its own progress."""
+    def silence(self) -> None:
+        """Print no message: the caller shows its own progress."""
         self._said = True
 
 
@@ -38,6 +38,6 @@ _announcer = _Announcer()
 event.register("numba:compile", _announcer)
 
 
-def be_silent():
+def be_silent() -> None:
     """No message from now on, for a command that shows its own progress."""
     _announcer.silence()

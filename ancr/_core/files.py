@@ -4,20 +4,26 @@ import errno
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
 
+fcntl: ModuleType | None
 try:
     import fcntl
 except ImportError:  # Windows: there a draft of a killed run stays until it is deleted by hand
     fcntl = None
+
+PathLike: TypeAlias = str | os.PathLike[str]
 
 _DRAFT = ".ancr-draft-"
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def atomic_path(path):
+def atomic_path(path: PathLike) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` to write to, and rename it to ``path`` if no error occurs.
 
     Drafts that killed processes left in the folder are deleted. A process holds a lock on its draft, and the system
@@ -49,7 +55,7 @@ def atomic_path(path):
 
 
 @contextmanager
-def atomic_folder(path):
+def atomic_folder(path: PathLike) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` to fill, and rename it to ``path``, which is new, if no error occurs.
 
     Drafts of killed processes are deleted as `atomic_path` does it.
@@ -69,13 +75,13 @@ def atomic_folder(path):
             os.close(lock)
 
 
-def write_text(path, text):
+def write_text(path: PathLike, text: str) -> None:
     """Write a text file in UTF-8, completely or not at all."""
     with atomic_path(path) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
-def check_folder(path, create=False):
+def check_folder(path: PathLike, create: bool = False) -> None:
     """Raise an OSError that names ``path`` if no file can be written there, because of its folder.
 
     Parameters
@@ -96,16 +102,17 @@ def check_folder(path, create=False):
         raise PermissionError(f"{path} cannot be written: no permission to write to the folder {folder}")
 
 
-def _locked_file(path):
+def _locked_file(path: Path) -> int | None:
     """Create a file, and return its locked descriptor; None where there are no such locks."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
     if fcntl is None:  # Windows cannot rename a file that is open
-        return os.close(descriptor)
+        os.close(descriptor)
+        return None
     _lock(descriptor)
     return descriptor
 
 
-def _locked_folder(path):
+def _locked_folder(path: Path) -> int | None:
     """The locked descriptor of a folder; None where there are no such locks."""
     if fcntl is None:
         return None
@@ -114,7 +121,7 @@ def _locked_folder(path):
     return descriptor
 
 
-def _delete_stale_drafts(folder):
+def _delete_stale_drafts(folder: Path) -> None:
     for draft in folder.glob(f"{_DRAFT}*"):
         try:
             descriptor = os.open(draft, os.O_RDONLY if draft.is_dir() else os.O_RDWR)
@@ -127,14 +134,14 @@ def _delete_stale_drafts(folder):
             os.close(descriptor)
 
 
-def _delete(draft):
+def _delete(draft: Path) -> None:
     if draft.is_dir():
         shutil.rmtree(draft, ignore_errors=True)
     else:
         draft.unlink(missing_ok=True)
 
 
-def _lock(descriptor):
+def _lock(descriptor: int) -> bool:
     """Lock an open file, and say whether it could be locked; the lock ends with the process."""
     if fcntl is None:
         return False

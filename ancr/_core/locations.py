@@ -1,9 +1,12 @@
 """Folders of data on this machine."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
+
+from ancr._core.files import PathLike
 
 
 class DataNotFoundError(FileNotFoundError):
@@ -14,12 +17,12 @@ class WrongTreeError(DataNotFoundError):
     """A folder exists but has another layout than expected; the message shows both trees."""
 
 
-def cache_home():
+def cache_home() -> Path:
     """Folder for files that can be recreated: ``ANCR_CACHE``, otherwise the platform's cache folder."""
     return Path(os.environ.get("ANCR_CACHE") or platformdirs.user_cache_dir("ancr", appauthor=False))
 
 
-def data_homes(data_home=None):
+def data_homes(data_home: PathLike | None = None) -> list[Path]:
     """Folders to search, in order.
 
     The argument alone if given; otherwise ``ANCR_DATA``, then ``shared/data`` beside the checkout, then the
@@ -32,12 +35,14 @@ def data_homes(data_home=None):
     return [*homes, beside_checkout, cache_home() / "data"]
 
 
-def download_home(data_home=None):
+def download_home(data_home: PathLike | None = None) -> Path:
     """Folder for fetched data: the argument, ``ANCR_DATA`` or the platform's cache folder."""
     return Path(data_home or os.environ.get("ANCR_DATA") or cache_home() / "data").expanduser()
 
 
-def find_data(name, data_home=None, hint="Set ANCR_DATA to the folder that holds it."):
+def find_data(
+    name: str, data_home: PathLike | None = None, hint: str = "Set ANCR_DATA to the folder that holds it."
+) -> Path:
     """Path of a file in the first data home that has it.
 
     Parameters
@@ -71,48 +76,12 @@ def find_data(name, data_home=None, hint="Set ANCR_DATA to the folder that holds
     raise DataNotFoundError(f"{name} not found. Searched for {looked}. {hint}")
 
 
-def find_tree(info, data_home=None):
-    """Root of an image data set: the first candidate folder that has all of its marker files.
-
-    Parameters
-    ----------
-    info : DatasetInfo
-        Registry entry; ``info.roots`` are the accepted folder names, ``info.markers`` the files they must contain.
-    data_home : path-like or None
-        The only folder to search; None searches all of :func:`data_homes`.
-
-    Raises
-    ------
-    WrongTreeError
-        If a candidate folder exists but lacks a marker.
-    DataNotFoundError
-        If no candidate exists at all.
-    """
-    candidates = [home / root for home in data_homes(data_home) for root in info.roots]
-    if data_home is not None and Path(data_home).name in {Path(root).name for root in info.roots}:
-        candidates.append(Path(data_home).expanduser())  # the folder of the data set itself was given
-    present = [folder for folder in candidates if folder.is_dir()]
-    for folder in present:
-        if all((folder / marker).exists() for marker in info.markers):
-            return folder
-    if present:
-        missing = [marker for marker in info.markers if not (present[0] / marker).exists()]
-        raise WrongTreeError(
-            f"{present[0]} does not have the layout of {info.title}: {', '.join(missing)} missing.\n"
-            f"Expected:\n{info.tree}\nFound:\n{describe_tree(present[0])}\n{info.how_to_get}"
-        )
-    looked = ", ".join(map(str, candidates))
-    raise DataNotFoundError(
-        f"{info.title} not found. Searched for {looked}.\nExpected tree:\n{info.tree}\n{info.how_to_get}"
-    )
-
-
-def describe_tree(folder, depth=2, most=8):
+def describe_tree(folder: PathLike, depth: int = 2, most: int = 8) -> str:
     """Folder tree as text, with a few entries per level, for error messages."""
     return "\n".join([f"{Path(folder).name}/", *_tree_lines(Path(folder), depth, most, "  ")])
 
 
-def _tree_lines(folder, depth, most, indent):
+def _tree_lines(folder: Path, depth: int, most: int, indent: str) -> Iterator[str]:
     entries = sorted(folder.iterdir())
     for entry in entries[:most]:
         yield f"{indent}{entry.name}{'/' if entry.is_dir() else ''}"

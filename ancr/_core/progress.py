@@ -1,10 +1,13 @@
 """A progress bar on stderr, shown only on a terminal."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(description, total=None, *, enabled=True, as_bytes=False):
+def progress_bar(
+    description: str, total: int | None = None, *, enabled: bool = True, as_bytes: bool = False
+) -> Iterator[Callable[..., None]]:
     """Show the progress of a loop.
 
     Parameters

@@ -7,19 +7,15 @@ the solution of least norm.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangular
 
-from ancr._core.arrays import device, is_non_numpy, namespace
+from ancr._core.arrays import Array, device, is_non_numpy, namespace
 from ancr._core.budgets import is_out_of_memory
 
-# A matrix of any library that follows the array API standard.
-Matrix = Any
 
-
-def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]:
+def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
     """Factor a positive semi-definite matrix and return the function that solves with it.
 
     Parameters
@@ -45,7 +41,7 @@ def psd_solver(matrix: Matrix, ridge: float = 0.0) -> Callable[[Matrix], Matrix]
     return lambda right: cho_solve(factor, right, check_finite=False)
 
 
-def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
+def psd_inverse(matrix: Array, ridge: float) -> Array:
     """Inverse of a positive definite matrix that contains ``ridge`` times the identity, C-ordered."""
     _check_finite(matrix)
     if is_non_numpy(matrix):
@@ -60,14 +56,14 @@ def psd_inverse(matrix: Matrix, ridge: float) -> Matrix:
     return inverse
 
 
-def lower_factor(matrix: Matrix) -> Matrix:
+def lower_factor(matrix: Array) -> Array:
     """L with LLᵀ = matrix, for a matrix that is well conditioned."""
     if is_non_numpy(matrix):
         return namespace(matrix).linalg.cholesky(matrix)
     return cholesky(matrix, lower=True, check_finite=False)
 
 
-def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
+def solve_lower(factor: Array, right: Array) -> Array:
     """L⁻¹ times a matrix, for a lower triangular L."""
     if not is_non_numpy(factor):
         return solve_triangular(factor, right, lower=True, check_finite=False)
@@ -77,13 +73,13 @@ def solve_lower(factor: Matrix, right: Matrix) -> Matrix:
     return xp.linalg.solve(factor, right)
 
 
-def _check_finite(matrix: Matrix) -> None:
+def _check_finite(matrix: Array) -> None:
     xp = namespace(matrix)
     if not bool(xp.isfinite(xp.sum(xp.abs(matrix)))):
         raise ValueError(f"inner products of the samples are beyond the range of {matrix.dtype}; rescale the samples")
 
 
-def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:
+def _inverse_elsewhere(matrix: Array, ridge: float) -> Array:
     xp = namespace(matrix)
     identity = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
     if not _well_conditioned(matrix, ridge):
@@ -100,14 +96,14 @@ def _inverse_elsewhere(matrix: Matrix, ridge: float) -> Matrix:
     return half.T @ half
 
 
-def _well_conditioned(matrix: Matrix, ridge: float) -> bool:
+def _well_conditioned(matrix: Array, ridge: float) -> bool:
     """Whether the ridge, a lower bound on all eigenvalues, lies safely above the rounding error of the largest."""
     xp = namespace(matrix)
     largest = xp.max(xp.sum(xp.abs(matrix), axis=1))
     return ridge > matrix.shape[0] * xp.finfo(matrix.dtype).eps * float(largest)
 
 
-def _through_eigenvalues(matrix: Matrix, ridge: float) -> Callable[[Matrix], Matrix]:
+def _through_eigenvalues(matrix: Array, ridge: float) -> Callable[[Array], Array]:
     xp = namespace(matrix)
     values, vectors = xp.linalg.eigh(matrix)
     least = xp.clip(values[-1], 0.0, None) * (matrix.shape[0] * float(xp.finfo(matrix.dtype).eps))
@@ -117,7 +113,7 @@ def _through_eigenvalues(matrix: Matrix, ridge: float) -> Callable[[Matrix], Mat
         kept = values > least
         inverse = xp.where(kept, 1.0 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
 
-    def solve(right: Matrix) -> Matrix:
+    def solve(right: Array) -> Array:
         image = vectors.T @ right
         return vectors @ (inverse[:, None] * image if right.ndim == 2 else inverse * image)
 

@@ -5,9 +5,10 @@ import zlib
 from base64 import b64encode
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def png_uri(image, invert=False):
+def png_uri(image: ArrayLike, invert: bool = False) -> str:
     """A grey or RGB image as a ``data:`` address.
 
     Parameters
@@ -27,14 +28,14 @@ def png_uri(image, invert=False):
     return "data:image/png;base64," + b64encode(_png(255 - pixels if invert else pixels)).decode()
 
 
-def _as_bytes(image):
+def _as_bytes(image: np.ndarray) -> np.ndarray:
     if image.dtype == np.uint8:
         return image
     low, high = float(image.min()), float(image.max())
     return ((image - low) * (255.0 / ((high - low) or 1.0))).astype(np.uint8)
 
 
-def _png(pixels):
+def _png(pixels: np.ndarray) -> bytes:
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0
     # Each row starts with the number of its filter: none.
@@ -44,5 +45,5 @@ def _png(pixels):
     return b"\x89PNG\r\n\x1a\n" + b"".join(_part(*part) for part in parts)
 
 
-def _part(kind, content):
+def _part(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

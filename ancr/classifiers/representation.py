@@ -17,7 +17,6 @@ from sklearn.utils.validation import _check_n_features, _check_sample_weight, ch
 
 from ancr._core.arrays import (
     blas_threads_for,
-    check_rows,
     check_same_kind,
     concat,
     is_non_numpy,
@@ -28,6 +27,7 @@ from ancr._core.arrays import (
     softmax,
     to_numpy,
 )
+from ancr._core.checks import check_rows
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import naming, plain
 from ancr.axes import spaces

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ancr._core.locations import find_tree
 from ancr._core.messages import one_line
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
+from ancr.datasets.inventory import find_tree
 from ancr.datasets.registry import dataset_info
 from ancr.samples.array_files import check_arrays, read_mat
 

@@ -5,7 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ancr._core.locations import DataNotFoundError, download_home, find_tree
+from ancr._core.locations import DataNotFoundError, download_home
+from ancr.datasets.inventory import find_tree
 from ancr.datasets.registry import dataset_info
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ancr._core.locations import find_tree
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
+from ancr.datasets.inventory import find_tree
 from ancr.datasets.registry import dataset_info
 from ancr.datasets.splits import per_class_split
 

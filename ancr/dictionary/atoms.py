@@ -19,7 +19,6 @@ from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ancr._core.arrays import (
-    check_rows,
     concat,
     in_double,
     is_non_numpy,
@@ -33,6 +32,7 @@ from ancr._core.arrays import (
     to_numpy,
     unit_rows,
 )
+from ancr._core.checks import check_rows
 from ancr.dictionary.gram import Growth, gram_of, scatter_of
 
 _FLOATS = (np.float64, np.float32)

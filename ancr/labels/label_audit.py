@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_consistent_length
 
-from ancr._core.arrays import Array, check_labels
+from ancr._core.arrays import Array
+from ancr._core.checks import check_labels
 from ancr._core.messages import naming
 from ancr.classifiers.representation import BaseRepresentationClassifier, RepresentationClassifier
 from ancr.dictionary.atoms import check_samples

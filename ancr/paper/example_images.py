@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr._core.locations import DataNotFoundError, data_homes, find_tree
+from ancr._core.locations import DataNotFoundError, data_homes
+from ancr.datasets.inventory import find_tree
 from ancr.features.images import square_picture
 from ancr.samples.folders import IMAGE_SUFFIXES
 

@@ -17,7 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ancr._core.arrays import check_labels, concat, is_non_numpy, is_single, like, to_numpy
+from ancr._core.arrays import concat, is_non_numpy, is_single, like, to_numpy
+from ancr._core.checks import check_labels
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import naming
 from ancr._core.progress import progress_bar

@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr._core.arrays import check_labels, check_rows, check_same_kind, is_non_numpy
+from ancr._core.arrays import check_same_kind, is_non_numpy
+from ancr._core.checks import check_labels, check_rows
 from ancr._core.messages import naming
 from ancr.axes import spaces
 from ancr.axes.problem import Problem

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ancr import ANCRClassifier, CRCClassifier, NRCClassifier, SRCClassifier, solve
-from ancr._core import arrays
+from ancr._core import arrays, threads
 from ancr._core.arrays import dense, map_rows, thread_count
 
 
@@ -117,7 +117,7 @@ def test_calls_from_threads_inside_a_block_end(two_threads):
 
     results = map_rows(with_threads_of_its_own, np.empty((12, 1)), block_rows=1)
     assert results == [6 * len(map_rows(lambda inner: 1, np.empty((9, 1)), block_rows=1))] * len(results)
-    assert arrays._crew._at_work == 0
+    assert threads._crew._at_work == 0
 
 
 def test_errors_of_helpers_reach_their_caller_alone(two_threads):
@@ -128,7 +128,7 @@ def test_errors_of_helpers_reach_their_caller_alone(two_threads):
 
     with pytest.raises(RuntimeError, match="in a helper"):
         map_rows(fail_in_helpers, np.empty((100, 1)), block_rows=1)
-    assert arrays._crew._at_work == 0
+    assert threads._crew._at_work == 0
     assert sum(map_rows(lambda block: 1, np.empty((100, 1)), block_rows=1)) == 100
 
 
@@ -149,7 +149,7 @@ def test_a_forked_process_starts_anew(fitted, two_threads):
 
 
 def _in_a_fork(clf, Q):
-    return arrays._crew._at_work, clf.predict(Q)
+    return threads._crew._at_work, clf.predict(Q)
 
 
 def test_the_environment_forces_the_number(monkeypatch):
