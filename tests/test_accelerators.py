@@ -20,6 +20,8 @@ from tests.test_array_api import (
     numpy_answers,
 )
 
+pytestmark = pytest.mark.all
+
 
 @pytest.fixture(params=["torch", "cupy"])
 def on_device(request):

@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import clone
 
 import ancr
-from ancr import Dictionary, gram
+from ancr import Dictionary
+from ancr.dictionary import gram
 from ancr.solvers import HostWorkingSet
 from tests.test_sklearn_api import INSTANCES
 

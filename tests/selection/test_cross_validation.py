@@ -26,11 +26,14 @@ def digits():
     return X[:300], y[:300], X[300:900], y[300:900]
 
 
-@parametrize_with_checks(
-    [ANCRClassifierCV(**SPACES), RepresentationClassifierCV(**SMALL, search="full")],
-    expected_failed_checks=without_dispatch,
-)
+@parametrize_with_checks([RepresentationClassifierCV(**SMALL, search="full")], expected_failed_checks=without_dispatch)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.all
+@parametrize_with_checks([ANCRClassifierCV(**SPACES)], expected_failed_checks=without_dispatch)
+def test_scikit_learn_checks_of_a_screened_search(estimator, check):
     check(estimator)
 
 
