@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
     from ancr.classifiers.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
     from ancr.comparison.run import compare
     from ancr.dictionary.atoms import Dictionary
-    from ancr.labels.audit import LabelAudit
-    from ancr.labels.label_audit import audit_labels
+    from ancr.labels.audit import LabelAudit, audit_labels
     from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
     from ancr.solvers import solve
@@ -52,7 +51,7 @@ _HOMES = {
     "CodePathDisplay": "ancr.classifiers.displays",
     "Dictionary": "ancr.dictionary.atoms",
     "LabelAudit": "ancr.labels.audit",
-    "audit_labels": "ancr.labels.label_audit",
+    "audit_labels": "ancr.labels.audit",
     "next_to_label": "ancr.labels.next_to_label",
     "ExplanationDisplay": "ancr.classifiers.displays",
     "ResidualDisplay": "ancr.classifiers.displays",

@@ -16,12 +16,9 @@ from sklearn.metrics import average_precision_score
 
 from ancr import ANCRClassifier
 from ancr.labels.audit import audit_fitted
-from ancr.labels.evidence import evidence_against
+from ancr.labels.errors import Errors, repetition
 from ancr.labels.held_out import leave_each_out
-from ancr.labels.odds import odds_against
-from ancr.labels.patterns import by_patterns
-from ancr.labels.repetition import repetition
-from ancr.labels.suspicion import Errors
+from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
 from ancr.selection.temperature import fit_temperature
 
 SETTING = {"kernel": "rbf", "gamma": 1.0, "power": 0.5, "alpha": 0.1, "relaxation": 0.3, "rule": "res"}

@@ -1,4 +1,15 @@
-"""Each training sample judged by all others: decision values, the samples that speak for and against its label."""
+r"""Each training sample judged by all others: decision values, the samples that speak for and against its label.
+
+Two opinions are asked about each label: that of the chosen setting, and that of a smooth one. The setting that
+classifies best is not always the one that finds wrong labels best. Where classes are hard to tell apart, a strong
+ridge, whose codes spread over whole classes, sees better that a label is far off; where they are easy, it sees nothing
+that the chosen setting does not. So the decision values of both are added,
+
+    d = β₁d₁ + β₂d₂,    β = argmin −Σ log softmax(d)_given,    β ≥ 0,
+
+with weights for which they predict the given labels best: a convex problem in two numbers. As for one temperature, the
+log loss is safe here, because it chooses two scales and not between settings.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +19,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 from sklearn.base import clone
 
 from ancr._core.arrays import Array, dense, to_numpy
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
-from ancr.labels.opinions import combined, smooth_problem
+from ancr.selection.temperature import fit_temperature
 from ancr.solvers.leave_one_out import LeaveOneOut
 
 # Witnesses that are kept for each sample, on either side.
@@ -48,7 +61,7 @@ class Judgement:
     Attributes
     ----------
     decisions : ndarray of shape (n_samples, n_classes)
-        Decision values without the sample itself, larger is better: all opinions in one, see `ancr.labels.opinions`.
+        Decision values without the sample itself, larger is better: all opinions in one.
     opinions : list of ndarray of shape (n_samples, n_classes)
         Decision values of the classifier, and of a smooth setting where there is one.
     speaks_for, speaks_against : Witnesses
@@ -65,6 +78,50 @@ class Judgement:
     speaks_against: Witnesses
     misfits: np.ndarray
     judged: np.ndarray
+
+
+def _smooth_problem(dictionary: BaseDictionary) -> Problem:
+    """Ridge regression on the free set, with λ the mean squared length of the atoms."""
+    return Problem.of(dictionary, "ridge", "free", alpha=float(dictionary.xp.mean(dictionary.squares)) or 1.0)
+
+
+def combined(
+    first: np.ndarray, second: np.ndarray, labels: np.ndarray, counted: np.ndarray | None = None
+) -> np.ndarray:
+    """β₁d₁ + β₂d₂ for all samples.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_samples, n_classes)
+        Decision values.
+    labels : ndarray of shape (n_samples,)
+        Index of the given class.
+    counted : ndarray of bool of shape (n_samples,) or None
+        Samples that choose the weights; None for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.held_out import combined
+    >>> labels = np.array([0, 1, 0, 1, 1, 0])
+    >>> useful, useless = np.eye(2)[[0, 1, 0, 1, 0, 0]], np.ones((6, 2))
+    >>> combined(useful, useless, labels).argmax(axis=1).tolist()
+    [0, 1, 0, 1, 0, 0]
+    """
+    used = np.arange(len(labels)) if counted is None else np.flatnonzero(counted)
+    scales = [fit_temperature(values[used], labels[used])[0] for values in (first, second)]
+    scaled = [values[used] / scale for values, scale in zip((first, second), scales, strict=True)]
+    labels, rows = labels[used], np.arange(len(used))
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        logs = log_softmax(weights[0] * scaled[0] + weights[1] * scaled[1], axis=1)
+        shares = np.exp(logs)
+        shares[rows, labels] -= 1.0
+        slopes = [float(np.einsum("ij,ij->", shares, values)) / len(labels) for values in scaled]
+        return -float(logs[rows, labels].mean()), np.array(slopes)
+
+    weights = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * 2).x
+    return weights[0] * first / scales[0] + weights[1] * second / scales[1]
 
 
 def can_leave_out(classifier: Any) -> str | None:
@@ -89,7 +146,7 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     """
     problem = classifier.solver_.problem if weights is None else _weighted(classifier.solver_.problem, weights)
     dictionary = problem.dictionary
-    smooth = np.concatenate(LeaveOneOut(dictionary).map(smooth_problem(dictionary), partial(_scores, classifier)))
+    smooth = np.concatenate(LeaveOneOut(dictionary).map(_smooth_problem(dictionary), partial(_scores, classifier)))
     squares = np.maximum(to_numpy(dictionary.squares), 1e-300)
 
     def judge(rows: slice, c: Any, z: Any) -> tuple[np.ndarray, ...]:
@@ -197,8 +254,8 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
         fitted = clone(classifier).fit(part(X, train, train), y[train])
         queries = part(X, test, train)
         values = to_numpy(fitted.judge(queries, top=1)[0])
-        shares, codes = zip(*fitted.map_solutions("audit", queries, _misfits_and_codes), strict=True)
-        misfits[test], codes = np.concatenate(shares), np.concatenate(codes)
+        solved = zip(*fitted.map_solutions("audit", queries, _misfits_and_codes), strict=True)
+        misfits[test], codes = (np.concatenate(parts) for parts in solved)
         decisions[test] = values.min(axis=1, keepdims=True)  # a class missing from the training part comes last
         known = to_numpy(fitted.classes_)
         decisions[np.ix_(test, np.searchsorted(classes, known))] = values

@@ -46,8 +46,8 @@ def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair
     apart = _distances(dictionary, dictionary.own_queries(rows), dictionary.squares[rows])
     left, right = np.nonzero(apart <= limit)
     keep = left + start < right
-    pairs = zip(left[keep] + start, right[keep], apart[left[keep], right[keep]], strict=True)
-    return [Pair(*sorted((int(dictionary.order[i]), int(dictionary.order[j]))), float(far)) for i, j, far in pairs]
+    ends = np.sort([dictionary.order[left[keep] + start], dictionary.order[right[keep]]], axis=0)
+    return [Pair(*pair) for pair in zip(*ends.tolist(), apart[left[keep], right[keep]].tolist(), strict=True)]
 
 
 def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:

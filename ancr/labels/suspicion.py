@@ -1,23 +1,95 @@
-r"""How many labels are wrong, and how likely each is, from how suspicious every label would be on every sample.
+r"""How suspicious each label is, from decision values of samples that were held out.
 
-Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong ones. F₁ is known: it is what labels drawn at
-random would score, with the class that the others suggest taken for the truth. Above the level t that seven in ten of
-them reach, right labels are rare, so that π ≈ P(s > t) / P₁(s > t). A higher level would count fewer right labels as
-wrong, but from fewer samples. This is exact for errors that hit every class alike; it counts too few where wrong
-labels are similar to the right ones.
+*Odds.* With d_k the decision value of class k and T a temperature at which softmax(d/T) best predicts the given labels,
+
+    s_k = T·log mean_{j ≠ k} exp(d_j/T) − d_k,
+
+the log-odds against label k, up to a constant. A wrong label lies far below *all* others, a confused one just below
+the best: the mean tells them apart better than the best other class alone. This is the better order where wrong labels
+repeat each other: see `ancr.labels.errors`.
+
+*Evidence.* Whether a label is right depends on the value of its class as well as on those of the others, and on which
+opinion is asked; how much on each differs from data set to data set. It can be learned without knowing which labels are
+wrong: most given labels are right, and labels drawn at random are wrong. For opinion d, label k has three features,
+
+    d_k,    max_{j ≠ k} d_j,    T·log Σ_{j ≠ k} exp(d_j/T),
+
+and a logistic regression tells the given labels from random ones. Its log-odds for "random" are the score. Wrong labels
+among the given ones pull all scores towards "random", but hardly change their order. This is the best order for labels
+that are wrong at random. A label that was mistaken for a similar class looks like those of its class, and not like a
+random one.
+
+*Patterns.* A sample that is taken for another class is often not alone: others of its class are taken for the same one,
+to the same extent. So with D_i all decision values of sample i, m_k their mean over the samples of class k, and S their
+covariance within classes, shrunk towards a multiple of I,
+
+    q_ik = −½(D_i − m_k)ᵀS⁻¹(D_i − m_k) + log(n_k/n),
+
+the discriminant of Gaussian classes. The mean of the own class is taken without the sample itself, which makes
+D_i − m_k larger by n_k/(n_k − 1); D_i itself is from a code without the sample.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
+from sklearn.linear_model import LogisticRegression
 
-# Standard errors to either side of the estimate: an interval of 95 %.
-_WIDTH = 1.96
-# Share of random labels that are above the level at which wrong labels are counted.
-_REACHED = 0.7
+from ancr.selection.temperature import fit_temperature
+
+# Random labels for each sample.
+_DRAWS = 5
+# Features have variance one and are few: a weak penalty only keeps weights finite where all labels are told apart.
+_PENALTY = 0.01
+# Share of the shrunken covariance that is a multiple of I: with many classes of a few samples it is poorly known.
+_SHRINKAGE = 0.6
+
+
+def odds_against(decisions: np.ndarray, temperature: float) -> np.ndarray:
+    """s_k of every class for every sample, of shape (n_samples, n_classes).
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Decision values of samples that were held out.
+    temperature : float
+        T.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.suspicion import odds_against
+    >>> odds_against(np.array([[0.0, 1.0]]), temperature=1.0).tolist()
+    [[1.0, -1.0]]
+    """
+    number = max(decisions.shape[1] - 1, 1)
+    return all_others(decisions, temperature) - temperature * np.log(number) - decisions
+
+
+def all_others(decisions: np.ndarray, temperature: float) -> np.ndarray:
+    """T·log Σ_{j ≠ k} exp(d_j/T) for every class k."""
+    rows, top = np.arange(len(decisions)), decisions.argmax(axis=1)
+    values = decisions / temperature
+    total = logsumexp(values, axis=1)
+    with np.errstate(divide="ignore"):
+        # No class but the largest has more than half of the sum, so that nothing cancels.
+        sums = total[:, None] + np.log1p(-np.minimum(np.exp(values - total[:, None]), 1.0))
+    values[rows, top] = -np.inf
+    sums[rows, top] = logsumexp(values, axis=1)
+    return temperature * sums
+
+
+def best_other(decisions: np.ndarray) -> np.ndarray:
+    """max_{j ≠ k} d_j for every class k."""
+    rows, top = np.arange(len(decisions)), decisions.argmax(axis=1)
+    best = np.repeat(decisions[rows, top][:, None], decisions.shape[1], axis=1)
+    rest = decisions.copy()
+    rest[rows, top] = -np.inf
+    best[rows, top] = rest.max(axis=1)
+    return best
 
 
 def random_labels(labels: np.ndarray, n_classes: int, seed: int = 0) -> np.ndarray:
@@ -25,88 +97,91 @@ def random_labels(labels: np.ndarray, n_classes: int, seed: int = 0) -> np.ndarr
     return (labels + np.random.default_rng(seed).integers(1, n_classes, len(labels))) % n_classes
 
 
-def _at_least(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """How many of the ordered numbers are at least as large, for each value."""
-    return len(ordered) - np.searchsorted(ordered, values, side="left")
-
-
-@dataclass(frozen=True)
-class ErrorCount:
-    """An estimate of how many labels are wrong.
-
-    Attributes
-    ----------
-    estimate : float
-        How many.
-    low, high : float
-        An interval that holds the truth 95 times in 100, as far as errors hit every class alike.
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.estimate:.0f} ({self.low:.0f} to {self.high:.0f})"
-
-
-class Errors:
-    """How many labels are wrong, and how likely each is.
+def evidence_against(opinions: list[np.ndarray], labels: np.ndarray) -> np.ndarray:
+    """Log-odds that a label is a random one, for every label on every sample.
 
     Parameters
     ----------
-    against : ndarray of shape (n_samples, n_classes)
-        How suspicious each label would be on each sample: see `ancr.labels.odds` and `ancr.labels.evidence`.
+    opinions : list of ndarray of shape (n_samples, n_classes)
+        Decision values of samples that were held out.
     labels : ndarray of shape (n_samples,)
         Index of the given class.
-    suggested : ndarray of shape (n_samples,)
-        Index of the class that the other samples suggest.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ancr.labels.odds import odds_against
-    >>> from ancr.labels.suspicion import Errors
+    >>> from ancr.labels.suspicion import evidence_against
     >>> random = np.random.default_rng(0)
-    >>> truth = random.integers(0, 5, 1000)
-    >>> given = np.where(random.uniform(size=1000) < 0.1, (truth + 1) % 5, truth)
-    >>> decisions = np.eye(5)[truth] + 0.2 * random.normal(size=(1000, 5))
-    >>> errors = Errors(odds_against(decisions, 0.1), given, decisions.argmax(axis=1))
-    >>> bool(errors.count.low < (given != truth).sum() < errors.count.high)
+    >>> truth = random.integers(0, 4, 200)
+    >>> decisions = np.eye(4)[truth] + 0.3 * random.normal(size=(200, 4))
+    >>> given = truth.copy()
+    >>> given[:10] = (given[:10] + 1) % 4
+    >>> against = evidence_against([decisions], given)[np.arange(200), given]
+    >>> bool(against[:10].min() > np.median(against[10:]))
     True
     """
-
-    def __init__(self, against: np.ndarray, labels: np.ndarray, suggested: np.ndarray) -> None:
-        self.scores, self._wrong = against[np.arange(len(labels)), labels], _as_if_wrong(against, suggested)
-        n = len(labels)
-        level = float(np.quantile(self._wrong, 1.0 - _REACHED))
-        above, reached = float((self.scores > level).mean()), float((self._wrong > level).mean()) or 1.0
-        spread = _WIDTH * np.sqrt(max(above * (1.0 - above), 1.0 / n) / n)
-        self.share, low, high = np.clip(np.array([above, above - spread, above + spread]) / reached, 0.0, 1.0)
-        self.count = ErrorCount(float(n * self.share), float(n * low), float(n * high))
-
-    def precision(self) -> np.ndarray:
-        """For each sample, the share of wrong labels among those at least as suspicious: π·P₁/P above its score."""
-        n, wrong = len(self.scores), np.sort(self._wrong)
-        found = self.share * n * _at_least(wrong, self.scores) / len(wrong)
-        share = np.minimum(found / _at_least(np.sort(self.scores), self.scores), 1.0)
-        order = np.argsort(self.scores)
-        result = np.empty(n)  # it cannot fall as scores rise
-        result[order] = np.maximum.accumulate(share[order])
-        return result
-
-    def probability(self) -> np.ndarray:
-        """That each given label is wrong: π·f₁(s)/f(s), by an isotonic regression that tells F₁ from the scores."""
-        n, many = len(self.scores), len(self._wrong)
-        values = np.concatenate([self.scores, self._wrong])
-        weights = np.concatenate([np.ones(n), np.full(many, max(self.share, 1e-12) * n / many)])
-        origin = np.repeat([0.0, 1.0], [n, many])
-        odds = IsotonicRegression(out_of_bounds="clip").fit(values, origin, sample_weight=weights).predict(self.scores)
-        return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.0, 1.0)
+    n, n_classes = opinions[0].shape
+    drawn = [labels, *(random_labels(labels, n_classes, seed) for seed in range(_DRAWS))]
+    rows = np.arange(n)
+    columns = [np.concatenate([values[rows, k] for k in drawn]) for values in _features(opinions, labels)]
+    table = np.column_stack(columns)
+    middle, spread = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-300)
+    is_random = np.repeat([0, 1], [n, _DRAWS * n])
+    weights = np.repeat([1.0, 1.0 / _DRAWS], [n, _DRAWS * n])
+    learner = LogisticRegression(C=1.0 / _PENALTY, max_iter=1000)
+    learned = learner.fit((table - middle) / spread, is_random, sample_weight=weights)
+    against = np.full((n, n_classes), float(learned.intercept_[0]))
+    for weight, values, mean, scale in zip(learned.coef_[0], _features(opinions, labels), middle, spread, strict=True):
+        against += weight * (values - mean) / scale
+    return against
 
 
-def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:
-    """Scores of labels drawn at random, with the suggested class taken for the truth."""
-    rows, n_classes = np.arange(len(suggested)), against.shape[1]
-    seeds = range(min(n_classes - 1, 10))
-    return np.concatenate([against[rows, random_labels(suggested, n_classes, seed)] for seed in seeds])
+def _features(opinions: list[np.ndarray], labels: np.ndarray) -> Iterator[np.ndarray]:
+    """One after another, since each is as large as the decision values."""
+    for decisions in opinions:
+        yield decisions
+        yield best_other(decisions)
+        yield all_others(decisions, fit_temperature(decisions, labels)[0])
+
+
+def by_patterns(decisions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """q_ik for all samples and classes.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Decision values of samples that were held out.
+    labels : ndarray of shape (n_samples,)
+        Index of the given class. A class without samples gets the lowest value of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.suspicion import by_patterns
+    >>> usual = np.array([[1.0, 0.8, 0.0], [0.9, 1.0, 0.1], [0.0, 0.1, 1.0]])  # class 1 is often taken for class 0
+    >>> decisions = np.repeat(usual, 10, axis=0) + 0.1 * np.random.default_rng(0).normal(size=(30, 3))
+    >>> by_patterns(decisions, np.repeat([0, 1, 2], 10)).shape
+    (30, 3)
+    """
+    n, n_classes = decisions.shape
+    decisions = decisions - decisions.mean(axis=0)  # nothing depends on an offset, and squares lose no digits to it
+    members = np.bincount(labels, minlength=n_classes)
+    member_of = np.zeros((n_classes, n))
+    member_of[labels, np.arange(n)] = 1.0
+    means = member_of @ decisions / np.maximum(members, 1)[:, None]
+    apart = decisions - means[labels]
+    covariance = apart.T @ apart / n
+    level = float(np.trace(covariance)) / n_classes or 1.0
+    shrunk = (1.0 - _SHRINKAGE) * covariance + _SHRINKAGE * level * np.eye(n_classes)
+    root = np.linalg.cholesky(shrunk)
+    points, centres = (solve_triangular(root, values.T, lower=True).T for values in (decisions, means))
+    squares = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2.0 * points @ centres.T
+    own = members[labels]
+    squares[np.arange(n), labels] *= (own / np.maximum(own - 1, 1)) ** 2
+    values = -0.5 * squares + np.log(np.maximum(members, 1) / n)
+    values[:, members == 0] = values.min()
+    return values

@@ -8,11 +8,8 @@ from sklearn.metrics import average_precision_score
 
 import ancr
 from ancr.labels.audit import audit_fitted
-from ancr.labels.evidence import evidence_against
-from ancr.labels.odds import all_others, best_other, odds_against
-from ancr.labels.patterns import by_patterns
-from ancr.labels.repetition import SYSTEMATIC, repetition
-from ancr.labels.suspicion import Errors, random_labels
+from ancr.labels.errors import SYSTEMATIC, Errors, repetition
+from ancr.labels.suspicion import all_others, best_other, by_patterns, evidence_against, odds_against, random_labels
 
 RELAXED = ancr.ANCRClassifier(alpha=0.1, relaxation=1.0)
 

@@ -1,0 +1,153 @@
+r"""How many labels are wrong, how likely each is, and whether wrong labels repeat each other.
+
+Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong ones. F₁ is known: it is what labels drawn at
+random would score, with the class that the others suggest taken for the truth. Above the level t that seven in ten of
+them reach, right labels are rare, so that π ≈ P(s > t) / P₁(s > t). A higher level would count fewer right labels as
+wrong, but from fewer samples. This is exact for errors that hit every class alike; it counts too few where wrong
+labels are similar to the right ones.
+
+Take two suspicious samples that look like the same class: how often do they have the same label? If labels are wrong at
+random, once in K − 1 times; if a class was mistaken for one other, always. With p_i the probability that the label of
+sample i is wrong, t_i the class it looks like and g_i its label, over pairs i ≠ j with t_i = t_j,
+
+    c = Σ p_i p_j·[g_i = g_j] / Σ p_i p_j,    m² = (c − 1/(K − 1)) / (1 − 1/(K − 1)),
+
+and m is the share of wrong labels that are systematic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+
+from ancr.labels.suspicion import random_labels
+
+# Standard errors to either side of the estimate: an interval of 95 %.
+_WIDTH = 1.96
+# Share of random labels that are above the level at which wrong labels are counted.
+_REACHED = 0.7
+# Where m is above this, wrong labels repeat each other.
+SYSTEMATIC = 0.3
+
+
+def _at_least(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How many of the ordered numbers are at least as large, for each value."""
+    return len(ordered) - np.searchsorted(ordered, values, side="left")
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """An estimate of how many labels are wrong.
+
+    Attributes
+    ----------
+    estimate : float
+        How many.
+    low, high : float
+        An interval that holds the truth 95 times in 100, as far as errors hit every class alike.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.0f} ({self.low:.0f} to {self.high:.0f})"
+
+
+class Errors:
+    """How many labels are wrong, and how likely each is.
+
+    Parameters
+    ----------
+    against : ndarray of shape (n_samples, n_classes)
+        How suspicious each label would be on each sample: see `ancr.labels.suspicion`.
+    labels : ndarray of shape (n_samples,)
+        Index of the given class.
+    suggested : ndarray of shape (n_samples,)
+        Index of the class that the other samples suggest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.errors import Errors
+    >>> from ancr.labels.suspicion import odds_against
+    >>> random = np.random.default_rng(0)
+    >>> truth = random.integers(0, 5, 1000)
+    >>> given = np.where(random.uniform(size=1000) < 0.1, (truth + 1) % 5, truth)
+    >>> decisions = np.eye(5)[truth] + 0.2 * random.normal(size=(1000, 5))
+    >>> errors = Errors(odds_against(decisions, 0.1), given, decisions.argmax(axis=1))
+    >>> bool(errors.count.low < (given != truth).sum() < errors.count.high)
+    True
+    """
+
+    def __init__(self, against: np.ndarray, labels: np.ndarray, suggested: np.ndarray) -> None:
+        self.scores, self._wrong = against[np.arange(len(labels)), labels], _as_if_wrong(against, suggested)
+        n = len(labels)
+        level = float(np.quantile(self._wrong, 1.0 - _REACHED))
+        above, reached = float((self.scores > level).mean()), float((self._wrong > level).mean()) or 1.0
+        spread = _WIDTH * np.sqrt(max(above * (1.0 - above), 1.0 / n) / n)
+        self.share, low, high = np.clip(np.array([above, above - spread, above + spread]) / reached, 0.0, 1.0)
+        self.count = ErrorCount(float(n * self.share), float(n * low), float(n * high))
+
+    def precision(self) -> np.ndarray:
+        """For each sample, the share of wrong labels among those at least as suspicious: π·P₁/P above its score."""
+        n, wrong = len(self.scores), np.sort(self._wrong)
+        found = self.share * n * _at_least(wrong, self.scores) / len(wrong)
+        share = np.minimum(found / _at_least(np.sort(self.scores), self.scores), 1.0)
+        order = np.argsort(self.scores)
+        result = np.empty(n)  # it cannot fall as scores rise
+        result[order] = np.maximum.accumulate(share[order])
+        return result
+
+    def probability(self) -> np.ndarray:
+        """That each given label is wrong: π·f₁(s)/f(s), by an isotonic regression that tells F₁ from the scores."""
+        n, many = len(self.scores), len(self._wrong)
+        values = np.concatenate([self.scores, self._wrong])
+        weights = np.concatenate([np.ones(n), np.full(many, max(self.share, 1e-12) * n / many)])
+        origin = np.repeat([0.0, 1.0], [n, many])
+        odds = IsotonicRegression(out_of_bounds="clip").fit(values, origin, sample_weight=weights).predict(self.scores)
+        return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.0, 1.0)
+
+
+def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:
+    """Scores of labels drawn at random, with the suggested class taken for the truth."""
+    rows, n_classes = np.arange(len(suggested)), against.shape[1]
+    seeds = range(min(n_classes - 1, 10))
+    return np.concatenate([against[rows, random_labels(suggested, n_classes, seed)] for seed in seeds])
+
+
+def repetition(probability: np.ndarray, suggested: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
+    """m, between 0 and 1; near 1 where there is nothing suspicious to tell it from, and with two classes.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_samples,)
+        That each label is wrong.
+    suggested, labels : ndarray of shape (n_samples,)
+        Index of the class that each sample looks like, and of the given one.
+    n_classes : int
+        K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.errors import repetition
+    >>> looks_like = np.zeros(60, int)
+    >>> scattered, repeated = np.arange(60) % 20 + 1, np.ones(60, int)
+    >>> [round(repetition(np.ones(60), looks_like, given, 21), 1) for given in (scattered, repeated)]
+    [0.0, 1.0]
+    """
+    if n_classes < 3:
+        return 1.0
+    counted = np.where(suggested != labels, probability, 0.0)
+    sums, squares = np.zeros((n_classes, n_classes)), np.zeros((n_classes, n_classes))
+    np.add.at(sums, (suggested, labels), counted)
+    np.add.at(squares, (suggested, labels), counted**2)
+    same = float((sums**2 - squares).sum())
+    pairs = float((sums.sum(axis=1) ** 2 - squares.sum(axis=1)).sum())
+    # One pair that agrees is added, so that without any there is no reason to believe in random errors.
+    share, by_chance = (same + 1.0) / (pairs + 1.0), 1.0 / (n_classes - 1)
+    return float(np.sqrt(max(share - by_chance, 0.0) / (1.0 - by_chance)))
