@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.isotonic import isotonic_regression
 
-from ancr import project_simplex
-from ancr.axes.sets import SETS
+from ancr import project_simplex, solve
+from ancr.axes.sets import SETS, Set
 
 
 def by_sorting(point):
@@ -96,3 +97,36 @@ def test_projection_is_the_nearest_point_of_the_set(name):
     assert np.einsum("ij,ij->i", points - projected, inside - projected).max() <= 1e-12
     if name != "free":
         assert kind.violation(points).max() > 1e-3
+
+
+class Decreasing(Set):
+    """c₁ ≥ c₂ ≥ …: not bounded, and negative entries are allowed."""
+
+    name = "decreasing"
+
+    def project(self, points):
+        return np.array([-isotonic_regression(-row) for row in points])
+
+
+class DecreasingAndNonNegative(Decreasing):
+    """The same with c ≥ 0."""
+
+    nonnegative = True
+
+    def project(self, points):
+        return np.maximum(super().project(points), 0.0)
+
+
+def test_an_unbounded_set_of_ones_own_is_certified_by_its_ridge_if_it_is_non_negative():
+    atoms = np.eye(4)
+    inside = np.array([[4.0, 3.0, 2.0, 1.0], [2.0, 1.0, 0.0, -1.0]])  # the optimum of the orthant is decreasing, too
+    settings = {"alpha": 0.1, "solver": "admm", "max_iter": 500, "rho": 1.0}
+    assert solve(atoms, inside, constraint=DecreasingAndNonNegative(), **settings).verify().all()
+    assert not solve(atoms, inside, constraint=Decreasing(), **settings).verify().any()
+
+
+def test_what_is_claimed_about_an_unbounded_set_of_ones_own_is_true():
+    atoms, query = np.eye(2), np.array([[1.0, 3.0]])  # the optimum of the set is (2, 2)/1.1, not that of the orthant
+    solution = solve(atoms, query, constraint=DecreasingAndNonNegative(), alpha=0.1, solver="admm", max_iter=500)
+    np.testing.assert_allclose(solution.codes.toarray(), [[2 / 1.1, 2 / 1.1]], atol=1e-5)
+    assert not solution.verify().any()

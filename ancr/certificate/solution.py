@@ -10,7 +10,7 @@ from typing import Any
 
 from ancr._core.arrays import Array, concat, in_double, map_rows, row_sums, take_rows, to_numpy
 from ancr.axes.problem import Problem
-from ancr.certificate.bounds import Certificate
+from ancr.certificate.gap import Certificate
 from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.atoms import BaseDictionary
 

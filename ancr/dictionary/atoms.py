@@ -136,7 +136,7 @@ class BaseDictionary(ABC):
         """Whether atoms and queries surely live in one space; inner products that a user gives may not."""
         return True
 
-    def are_of_no_space(self, queries):
+    def inconsistent_with_gram(self, queries):
         """Whether each query has inner products with the atoms that no space has, as far as is known."""
         return self.xp.zeros_like(queries[:, 0], dtype=self.xp.bool)
 

@@ -502,7 +502,7 @@ class WhitenedDictionary(DerivedDictionary):
 
 @dataclass(frozen=True)
 class CheckedDictionary(DerivedDictionary):
-    """Inner products that nobody vouches for, as a proof may use them.
+    """User-supplied inner products, not known to be positive semi-definite, as a proof may use them.
 
     That K has no negative eigenvalue is checked; if it has, but none below −λ/2, then K + λ/2·I is an inner product and
     λ/2 is left of the ridge. That K and the query's k and k(y, y) belong to one space is not known, so that lengths of
@@ -526,7 +526,9 @@ class CheckedDictionary(DerivedDictionary):
         """The dictionary, and what it takes from the ridge."""
         gram = to_numpy(in_double(given.gram))
         rounding = _tolerated(gram) * max(float(np.diagonal(gram).max()), 0.0)
-        enough = ridge >= 2.0 * rounding  # otherwise the ridge is lost, see `Certificate.ridge_is_lost`
+        enough = (
+            ridge >= 2.0 * rounding
+        )  # otherwise the ridge is lost, see `ancr.certificate.hessian.Hessian.ridge_is_lost`
         if _is_semidefinite(gram, 0.0):
             shift = rounding if enough else 0.0
             return cls.of(given, shift, True), shift
@@ -559,7 +561,7 @@ class CheckedDictionary(DerivedDictionary):
         """As the given dictionary, whose atoms may be far shorter than with a shift."""
         return self.given.least_squared_norms(queries)
 
-    def are_of_no_space(self, queries: Array) -> Array:
+    def inconsistent_with_gram(self, queries: Array) -> Array:
         """Whether a query has an inner product with an atom of no length, along which an objective could fall."""
         zero = self.given.squares == 0.0
         return self.xp.any(zero & (self.given.cross(queries) != 0.0), axis=1)

@@ -30,7 +30,7 @@ from scipy import sparse
 from ancr._core.arrays import Array, concat, in_double, read_only, row_squares, row_sums
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic, relaxed
-from ancr.certificate.bounds import Certificate
+from ancr.certificate.gap import Certificate
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.solvers.contract import Solver
