@@ -528,7 +528,7 @@ class CheckedDictionary(DerivedDictionary):
         rounding = _tolerated(gram) * max(float(np.diagonal(gram).max()), 0.0)
         enough = (
             ridge >= 2.0 * rounding
-        )  # otherwise the ridge is lost, see `ancr.certificate.hessian.Hessian.ridge_is_lost`
+        )  # otherwise it is lost, see `Hessian.ridge_is_lost`
         if _is_semidefinite(gram, 0.0):
             shift = rounding if enough else 0.0
             return cls.of(given, shift, True), shift
