@@ -33,7 +33,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ancr"
 # Calls upwards, from file to file, that are being removed. The list only shrinks.
 STILL_UPWARDS = {
-    ("axes/sets.py", "certificate/bounds.py"),
     ("axes/rules.py", "classifiers/rivals.py"),
     ("classifiers/representation.py", "selection/cross_validation.py"),
 }

@@ -162,7 +162,6 @@ STILL_LARGER = {
     },
     "lines of a file": {
         "_core/arrays.py",
-        "certificate/bounds.py",
         "classifiers/representation.py",
         "classifiers/rivals.py",
         "dictionary/atoms.py",

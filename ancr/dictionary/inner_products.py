@@ -526,9 +526,7 @@ class CheckedDictionary(DerivedDictionary):
         """The dictionary, and what it takes from the ridge."""
         gram = to_numpy(in_double(given.gram))
         rounding = _tolerated(gram) * max(float(np.diagonal(gram).max()), 0.0)
-        enough = (
-            ridge >= 2.0 * rounding
-        )  # otherwise it is lost, see `Hessian.ridge_is_lost`
+        enough = ridge >= 2.0 * rounding  # otherwise it is lost, see `Hessian.ridge_is_lost`
         if _is_semidefinite(gram, 0.0):
             shift = rounding if enough else 0.0
             return cls.of(given, shift, True), shift
