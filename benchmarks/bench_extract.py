@@ -87,7 +87,8 @@ def measure(arguments):
     device = choose_device(arguments.device)
     precision = resolve_precision("auto", arguments.device)
     network = load_backbone("vgg19", "fc7", None, None, 0)
-    extractor = Extractor(network, None, None, 1, device, precision, 0, False).prepare()
+    extractor = Extractor(network, None, None, 1, device, precision)
+    extractor.prepare()
     operations = count_operations(extractor)
     rows = []
     for algorithm_search in (False, True) if device.type == "cuda" else (False,):

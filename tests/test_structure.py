@@ -141,8 +141,6 @@ STILL_LARGER = {
         "classifiers/rivals.py: SRCClassifier",
         "classifiers/rivals.py: _ClassTermClassifier",
         "comparison/cells.py: Cell",
-        "datasets/registry.py: DatasetInfo",
-        "features/deep.py: DeepFeatures",
         "selection/cross_validation.py: ANCRClassifierCV",
         "selection/cross_validation.py: RepresentationClassifierCV",
         "solvers/__init__.py: solve",

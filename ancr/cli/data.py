@@ -70,7 +70,6 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option("--image-size", type=int, help="Side length of the square image that the network sees.")
 @click.option("--batch-size", default=32, show_default=True, help="Images per batch.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps.")
-@click.option("--workers", type=int, help="Processes that decode images. Default: depends on the number of cores.")
 @click.option("--cache-dir", default="auto", show_default=True, help="Folder for cached features, or 'none'.")
 @click.option("--strict", is_flag=True, help="Stop at the first unreadable image.")
 @DATA_HOME
@@ -91,7 +90,7 @@ def extract(source: str, output: Path, data_home: Path | None, features: str | N
         check_output(output)
         bunch = load_source(source, data_home)
         if features is None:
-            report = extract_to_file(bunch, output, progress=True, **options)
+            report = extract_to_file(bunch, output, **options)
         else:
             report = extract_plain_to_file(bunch, output, features, strict=options["strict"])
     for name, reason in report.unreadable.items():

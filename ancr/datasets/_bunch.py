@@ -1,10 +1,27 @@
 """The structure that every loader returns."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from ancr.datasets.registry import DatasetInfo
 
-def dataset_bunch(info, data, target, target_names, *, train=None, test=None, image_shape=None, **more):
+
+def dataset_bunch(
+    info: DatasetInfo,
+    data: np.ndarray,
+    target: ArrayLike,
+    target_names: ArrayLike,
+    *,
+    train: np.ndarray | None = None,
+    test: np.ndarray | None = None,
+    image_shape: tuple[int, ...] | None = None,
+    **more: Any,
+) -> Bunch:
     """Make a :class:`~sklearn.utils.Bunch` with the fields that all loaders share.
 
     Parameters
@@ -40,20 +57,22 @@ def dataset_bunch(info, data, target, target_names, *, train=None, test=None, im
     )
 
 
-def image_bunch(info, paths, target, target_names, is_train):
+def image_bunch(
+    info: DatasetInfo, paths: Sequence[Path], target: ArrayLike, target_names: ArrayLike, is_train: ArrayLike
+) -> Bunch:
     """Bunch of an image data set: ``data`` and ``filenames`` are paths; missing images are an error."""
     missing = [path for path in paths if not path.is_file()]
     if missing:
         listed = ", ".join(map(str, missing[:5]))
         raise FileNotFoundError(f"{info.title}: {len(missing)} of {len(paths)} images are missing: {listed}")
-    is_train = np.asarray(is_train, dtype=bool)
+    in_train = np.asarray(is_train, dtype=bool)
     filenames = np.asarray([str(path) for path in paths])
     return dataset_bunch(
         info,
         filenames,
         target,
         target_names,
-        train=np.flatnonzero(is_train),
-        test=np.flatnonzero(~is_train),
+        train=np.flatnonzero(in_train),
+        test=np.flatnonzero(~in_train),
         filenames=filenames,
     )

@@ -3,9 +3,14 @@
 import hashlib
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ancr._core.files import PathLike
 from ancr._core.locations import cache_home
 from ancr._core.progress import progress_bar
+
+if TYPE_CHECKING:
+    import requests
 
 _CHUNK = 1 << 18
 
@@ -28,12 +33,12 @@ class ResumingDownloader:
         Show a progress bar on a terminal.
     """
 
-    def __init__(self, partial_dir=None, timeout=30.0, progress=True):
+    def __init__(self, partial_dir: PathLike | None = None, timeout: float = 30.0, progress: bool = True) -> None:
         self.partial_dir = Path(partial_dir) if partial_dir else cache_home() / "partial"
         self.timeout = timeout
         self.progress = progress
 
-    def __call__(self, url, output_file, pooch=None):
+    def __call__(self, url: str, output_file: str, pooch: Any = None) -> None:
         """Download ``url`` to ``output_file``; pooch calls this."""
         from filelock import FileLock
 
@@ -46,7 +51,7 @@ class ResumingDownloader:
             validator.unlink(missing_ok=True)
             shutil.move(part, output_file)
 
-    def _receive(self, url, part, validator):
+    def _receive(self, url: str, part: Path, validator: Path) -> None:
         import requests
 
         offset = part.stat().st_size if part.exists() and validator.exists() else 0
@@ -76,7 +81,7 @@ class ResumingDownloader:
             raise requests.exceptions.ConnectionError(f"{url}: {part.stat().st_size} of {expected} bytes were received")
 
 
-def _remember_validator(response, path):
+def _remember_validator(response: "requests.Response", path: Path) -> None:
     """Store a validator that proves later that the file is unchanged; a weak ETag does not."""
     etag = response.headers.get("ETag", "")
     mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")

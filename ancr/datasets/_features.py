@@ -1,20 +1,27 @@
 """Stored features of an image data set, in the same folder as its images."""
 
-import numpy as np
+from collections.abc import Mapping
+from pathlib import Path
 
+import numpy as np
+from sklearn.utils import Bunch
+
+from ancr._core.files import PathLike
 from ancr._core.locations import DataNotFoundError, data_homes
 from ancr.datasets._bunch import dataset_bunch
+from ancr.datasets.registry import DatasetInfo
 from ancr.samples.array_files import check_arrays, read_npz
 
+# What is shown with every result on features that replace the paper's own.
+_LABELS = {"efficientnet_lite0": "EfficientNet-Lite0 (substitute)"}
 _FIELDS = ("features", "labels", "is_train", "class_names", "image_names")
 
 
-def load_features(info, features, data_home=None):
+def load_features(info: DatasetInfo, features: str, data_home: PathLike | None = None) -> Bunch:
     """Load features stored as ``<set>/<features>.npz`` or ``<set>/<features>_<width>.npz``.
 
     ``ancr extract`` writes such a file: ``features``, ``labels``, ``is_train``, ``class_names`` and
-    ``image_names``. The registry has a label for features that replace the paper's own; it is the field
-    ``features`` of the result.
+    ``image_names``. The field ``features`` of the result says which features replace the paper's own.
     """
     path = _find(info, features, data_home)
     values = read_npz(path, _FIELDS)
@@ -30,11 +37,11 @@ def load_features(info, features, data_home=None):
         train=np.flatnonzero(is_train),
         test=np.flatnonzero(~is_train),
         filenames=values["image_names"],
-        features=info.features.get(features, features),
+        features=_LABELS.get(features, features),
     )
 
 
-def _check_shapes(path, values):
+def _check_shapes(path: Path, values: Mapping[str, np.ndarray]) -> None:
     vectors, labels, n_classes = values["features"], values["labels"], len(np.atleast_1d(values["class_names"]))
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
         raise ValueError(f"{path}: features of shape {vectors.shape} and type {vectors.dtype}, but expected vectors")
@@ -45,7 +52,7 @@ def _check_shapes(path, values):
         raise ValueError(f"{path}: labels must be integers from 0 to {n_classes - 1}, the places of their class_names")
 
 
-def _find(info, features, data_home):
+def _find(info: DatasetInfo, features: str, data_home: PathLike | None) -> Path:
     folders = [home / info.folder for home in data_homes(data_home)]
     for folder in folders:
         found = [*folder.glob(f"{features}.npz"), *sorted(folder.glob(f"{features}_[0-9]*.npz"))]

@@ -1,14 +1,16 @@
 """FGVC-Aircraft, 2013b."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from ancr._core.files import PathLike
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
 from ancr.datasets.inventory import find_tree
 from ancr.datasets.registry import dataset_info
 
 
-def load_aircraft(data_home=None, *, features=None):
+def load_aircraft(data_home: PathLike | None = None, *, features: str | None = None) -> Bunch:
     """FGVC-Aircraft: 10000 images of 100 variants, 6667 for training (with validation) and 3333 for testing.
 
     The folder tree is the one that ``torchvision.datasets.FGVCAircraft`` downloads; reading it does not need torch.

@@ -1,14 +1,16 @@
 """AR faces as the authors of ANCR published them."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from ancr._core.files import PathLike
 from ancr._core.locations import find_data
 from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets.registry import dataset_info
 from ancr.samples.array_files import check_arrays, read_mat
 
 
-def load_ar(data_home=None):
+def load_ar(data_home: PathLike | None = None) -> Bunch:
     """AR faces, 60 × 43 crops of 100 people: session 1 for training (700), session 2 for testing (699).
 
     Parameters

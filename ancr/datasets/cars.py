@@ -1,7 +1,11 @@
 """Stanford Cars."""
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+from sklearn.utils import Bunch
+
+from ancr._core.files import PathLike
 from ancr._core.messages import one_line
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
@@ -10,7 +14,7 @@ from ancr.datasets.registry import dataset_info
 from ancr.samples.array_files import check_arrays, read_mat
 
 
-def load_cars(data_home=None, *, features=None):
+def load_cars(data_home: PathLike | None = None, *, features: str | None = None) -> Bunch:
     """Stanford Cars: 16185 images of 196 models, 8144 for training and 8041 for testing.
 
     No public link works any more; the folder tree is the one that ``torchvision.datasets.StanfordCars`` reads.
@@ -43,10 +47,10 @@ def load_cars(data_home=None, *, features=None):
     test = _annotations(root / "cars_test_annos_withlabels.mat", root / "cars_test")
     paths, target = zip(*train, *test, strict=True)
     is_train = np.arange(len(paths)) < len(train)
-    return image_bunch(info, paths, np.array(target), names.tolist(), is_train)
+    return image_bunch(info, list(paths), np.array(target), names.tolist(), is_train)
 
 
-def _annotations(path, folder):
+def _annotations(path: Path, folder: Path) -> list[tuple[Path, int]]:
     """``(image path, label)`` of each annotated image; labels start at 0."""
     rows = _variable(path, "annotations")
     try:
@@ -55,7 +59,7 @@ def _annotations(path, folder):
         raise ValueError(f"{path}: annotations must have the fields fname and class: {one_line(error)}") from error
 
 
-def _variable(path, name):
+def _variable(path: Path, name: str) -> np.ndarray:
     content = read_mat(path, squeeze=True)
     check_arrays(path, content, [name])
     return np.atleast_1d(content[name])

@@ -1,14 +1,18 @@
 """Caltech-UCSD Birds-200-2011."""
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+from sklearn.utils import Bunch
+
+from ancr._core.files import PathLike
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
 from ancr.datasets.inventory import find_tree
 from ancr.datasets.registry import dataset_info
 
 
-def load_cub200(data_home=None, *, features=None):
+def load_cub200(data_home: PathLike | None = None, *, features: str | None = None) -> Bunch:
     """CUB-200-2011: 11788 images of 200 birds, 5994 for training and 5794 for testing.
 
     Parameters
@@ -35,7 +39,7 @@ def load_cub200(data_home=None, *, features=None):
     return image_bunch(info, paths, target, list(_column(root / "classes.txt").values()), is_train)
 
 
-def _column(path):
+def _column(path: Path) -> dict[int, str]:
     """``{id: value}`` of a file of lines ``id value``, sorted by id, so that all files have the same order."""
     pairs = (line.split(maxsplit=1) for line in path.read_text().splitlines() if line.strip())
     return dict(sorted((int(key), value) for key, value in pairs))

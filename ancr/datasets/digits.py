@@ -1,12 +1,13 @@
 """The digits that ship with scikit-learn; no download needed."""
 
 from sklearn import datasets
+from sklearn.utils import Bunch
 
 from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets.registry import dataset_info
 
 
-def load_digits():
+def load_digits() -> Bunch:
     """1797 digits of 8 × 8 pixels in [0, 1], without an official split.
 
     Returns

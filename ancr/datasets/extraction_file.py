@@ -2,13 +2,16 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ancr import __version__, datasets
-from ancr._core.files import atomic_path
+from ancr._core.files import PathLike, atomic_path
 from ancr.features.deep import DeepFeatures
 from ancr.features.eigenfaces import Eigenfaces
 from ancr.features.images import UnreadableImageError
@@ -24,10 +27,10 @@ class ExtractionReport:
     shape: tuple[int, int]
     n_computed: int
     n_cached: int
-    unreadable: dict
+    unreadable: dict[str, str]
 
     @property
-    def summary(self):
+    def summary(self) -> str:
         """The result in one line."""
         n_images, width = self.shape
         return (
@@ -36,7 +39,7 @@ class ExtractionReport:
         )
 
 
-def load_source(source, data_home=None):
+def load_source(source: str, data_home: PathLike | None = None) -> Bunch:
     """Load the images of a data set, a folder or a CSV.
 
     Parameters
@@ -59,7 +62,15 @@ def load_source(source, data_home=None):
     return datasets.load_folder(path, label_from="name" if flat else "folder")
 
 
-def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir="auto", strict=False, **options):
+def extract_to_file(
+    bunch: Bunch,
+    output: PathLike,
+    *,
+    weights: PathLike = "default",
+    cache_dir: PathLike = "auto",
+    strict: bool = False,
+    **options: Any,
+) -> ExtractionReport:
     """Compute deep features of a data set's images and write them to an ``.npz`` file.
 
     Parameters
@@ -70,8 +81,6 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
         Path that ends in ``.npz``, in an existing folder.
     weights, cache_dir : str or None
         As in :class:`~ancr.features.DeepFeatures`; the text ``"none"`` means None.
-    workers : int or None
-        Processes that decode images.
     strict : bool
         Stop at the first unreadable image instead of leaving it out.
     **options
@@ -82,22 +91,21 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
     ExtractionReport
         Counts, and the names of unreadable images.
     """
-    output = _checked_output(output)
+    target = _checked_output(output)
     transformer = DeepFeatures(
         weights=_parse_none(weights),
         cache_dir=_parse_none(cache_dir),
-        n_workers=workers,
         on_error="raise" if strict else "nan",
         **options,
     )
     train = slice(None) if bunch.train_indices is None else bunch.train_indices
     features = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
     good = ~np.isnan(features).any(axis=1)
-    with atomic_path(output) as draft:
+    with atomic_path(target) as draft:
         parameters = {name: str(value) for name, value in transformer.get_params().items()}
         np.savez(draft, **_arrays(bunch, features, good, parameters))
     return ExtractionReport(
-        output,
+        target,
         (int(good.sum()), features.shape[1]),
         transformer.n_computed_,
         transformer.n_cached_,
@@ -105,10 +113,9 @@ def extract_to_file(bunch, output, *, weights="default", workers=None, cache_dir
     )
 
 
-PLAIN = ("pixels", "hog", "eigenfaces")
-
-
-def extract_plain_to_file(bunch, output, features, *, n_components=100, strict=False):
+def extract_plain_to_file(
+    bunch: Bunch, output: PathLike, features: str, *, n_components: int = 100, strict: bool = False
+) -> ExtractionReport:
     """Compute features of a data set's images without a network, and write them to an ``.npz`` file.
 
     Parameters
@@ -129,7 +136,8 @@ def extract_plain_to_file(bunch, output, features, *, n_components=100, strict=F
     -------
     ExtractionReport
     """
-    output, vectors, unreadable = _checked_output(output), [], {}
+    target, unreadable = _checked_output(output), {}
+    vectors: list[np.ndarray] = []
     for name in bunch.filenames:
         try:
             vectors.append(image_vectors([name], "hog" if features == "hog" else "pixels")[0])
@@ -140,25 +148,19 @@ def extract_plain_to_file(bunch, output, features, *, n_components=100, strict=F
     good = np.array([str(name) not in unreadable for name in bunch.filenames])
     if not good.any():
         raise ValueError(f"none of the {len(good)} images can be read")
-    found = np.asarray(vectors, np.float32)
-    parameters = {"features": features}
+    found, parameters = np.asarray(vectors, np.float32), {"features": features}
     if features == "eigenfaces":
-        train = (
-            np.ones(len(good), bool)
-            if bunch.train_indices is None
-            else np.isin(np.arange(len(good)), bunch.train_indices)
-        )
-        chosen = found[train[good]]
-        found = Eigenfaces(min(n_components, *chosen.shape)).fit(chosen).transform(found)
+        train = slice(None) if bunch.train_indices is None else np.isin(np.flatnonzero(good), bunch.train_indices)
+        found = Eigenfaces(min(n_components, *found[train].shape)).fit(found[train]).transform(found)
         parameters["n_components"] = str(found.shape[1])
     rows = np.zeros((len(good), found.shape[1]), found.dtype)
     rows[good] = found
-    with atomic_path(output) as draft:
+    with atomic_path(target) as draft:
         np.savez(draft, **_arrays(bunch, rows, good, parameters))
-    return ExtractionReport(output, found.shape, len(found), 0, unreadable)
+    return ExtractionReport(target, (len(found), found.shape[1]), len(found), 0, unreadable)
 
 
-def _arrays(bunch, features, good, parameters):
+def _arrays(bunch: Bunch, features: np.ndarray, good: np.ndarray, parameters: Mapping[str, str]) -> dict[str, Any]:
     root = Path(os.path.commonpath([Path(name).parent for name in bunch.filenames]))
     arrays = {
         "features": features[good],
@@ -174,20 +176,20 @@ def _arrays(bunch, features, good, parameters):
     return arrays
 
 
-def _checked_output(output):
-    output = Path(output).expanduser()
-    if output.suffix != ".npz":
-        raise ValueError(f"output={str(output)!r}, but expected a file that ends in .npz")
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"output={str(output)!r}: the folder {output.parent} does not exist")
-    return output
+def _checked_output(output: PathLike) -> Path:
+    path = Path(output).expanduser()
+    if path.suffix != ".npz":
+        raise ValueError(f"output={str(path)!r}, but expected a file that ends in .npz")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"output={str(path)!r}: the folder {path.parent} does not exist")
+    return path
 
 
-def _parse_none(value):
+def _parse_none(value: PathLike) -> PathLike | None:
     return None if value == "none" else value
 
 
-def _is_flat(folder):
+def _is_flat(folder: Path) -> bool:
     entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     return not any(entry.is_dir() for entry in entries) and any(
         entry.suffix.lower() in IMAGE_SUFFIXES for entry in entries

@@ -4,17 +4,21 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from ancr._core.files import PathLike
 from ancr._core.locations import DataNotFoundError, download_home
+from ancr.datasets._download import ResumingDownloader
 from ancr.datasets.inventory import find_tree
-from ancr.datasets.registry import dataset_info
+from ancr.datasets.registry import DatasetInfo, Source, dataset_info
 
 
 class FetchError(OSError):
     """A download failed; the message names the file and the reason."""
 
 
-def fetch(name, data_home=None, *, retries=3, progress=True):
+def fetch(name: str, data_home: PathLike | None = None, *, retries: int = 3, progress: bool = True) -> Path:
     """Download the public files of a data set and unpack its archives.
 
     A file is moved into the data folder only if it is complete and its checksum (if one is published) is right; a
@@ -63,7 +67,7 @@ def fetch(name, data_home=None, *, retries=3, progress=True):
     return home / info.folder
 
 
-def _is_laid_out(info, home):
+def _is_laid_out(info: DatasetInfo, home: Path) -> bool:
     """Whether the unpacked data set is there already."""
     try:
         return bool(info.markers) and find_tree(info, home).is_dir()
@@ -71,12 +75,10 @@ def _is_laid_out(info, home):
         return False
 
 
-def _download(source, path, retries, progress):
+def _download(source: Source, path: Path, retries: int, progress: bool) -> Path:
     """Download one file with pooch: temporary name, checksum, then the final name."""
     pooch = _pooch()
     import requests
-
-    from ancr.datasets._download import ResumingDownloader
 
     try:
         pooch.retrieve(
@@ -95,22 +97,23 @@ def _download(source, path, retries, progress):
 class _Retrying:
     """Retry a download only after a broken connection; pooch would also retry after a wrong checksum."""
 
-    def __init__(self, downloader, retries):
+    def __init__(self, downloader: ResumingDownloader, retries: int) -> None:
         self.downloader = downloader
         self.retries = retries
 
-    def __call__(self, url, output_file, pooch):
+    def __call__(self, url: str, output_file: str, pooch: Any) -> None:
         import requests
 
         for attempt in range(self.retries + 1):
             try:
-                return self.downloader(url, output_file, pooch)
+                self.downloader(url, output_file, pooch)
+                return
             except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError):
                 if attempt == self.retries:
                     raise
 
 
-def _fetch_archive(source, home, retries, progress):
+def _fetch_archive(source: Source, home: Path, retries: int, progress: bool) -> None:
     """Download and unpack into a temporary folder, then move the content to its final place."""
     target = (home / source.file).parent
     done = target / f".{Path(source.file).name}.unpacked"
@@ -130,7 +133,7 @@ def _fetch_archive(source, home, retries, progress):
     done.touch()
 
 
-def _unpack(archive, content, source):
+def _unpack(archive: Path, content: Path, source: Source) -> None:
     pooch = _pooch()
     processor = pooch.Unzip if archive.suffix == ".zip" else pooch.Untar
     try:
@@ -139,19 +142,19 @@ def _unpack(archive, content, source):
         raise FetchError(f"{source.url} was downloaded, but the archive is broken: {error}") from error
 
 
-def _replace(entry, target):
+def _replace(entry: Path, target: Path) -> None:
     if target.is_dir() and not target.is_symlink():
         shutil.rmtree(target)
     os.replace(entry, target)
 
 
-def _remove_empty(folder):
+def _remove_empty(folder: Path) -> None:
     """Remove an empty folder, which would be reported as a wrong tree."""
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
 
 
-def _pooch():
+def _pooch() -> ModuleType:
     try:
         import pooch
     except ImportError as error:

@@ -1,6 +1,6 @@
 """Facts about each data set: home page, files, checksums, licence, size and the expected folder tree."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,11 @@ class DatasetInfo:
     """One entry of the registry.
 
     ``roots`` are the folders, relative to a data home, that may hold the set; ``markers`` are the files that such
-    a folder must contain; ``tree`` shows its layout. ``features`` maps the name of stored features to the label
-    that is shown with every result on them.
+    a folder must contain; ``tree`` shows its layout.
     """
 
     name: str
     title: str
-    loader: str
     home_page: str
     licence: str
     citation: str
@@ -46,16 +44,20 @@ class DatasetInfo:
     roots: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
-    features: dict[str, str] = field(default_factory=dict)
     unavailable: str = ""
 
     @property
-    def folder(self):
+    def loader(self) -> str:
+        """Name of its loader in `ancr.datasets`."""
+        return f"load_{self.name}"
+
+    @property
+    def folder(self) -> str:
         """Folder of the set in a data home."""
         return self.roots[0].split("/")[0]
 
     @property
-    def how_to_get(self):
+    def how_to_get(self) -> str:
         """One line that says how to get the data set."""
         if self.unavailable:
             return self.unavailable
@@ -64,13 +66,10 @@ class DatasetInfo:
         return f"Download it with `ancr fetch {self.name}` ({self.size}), or manually from {self.home_page}"
 
 
-_SUBSTITUTE = {"efficientnet_lite0": "EfficientNet-Lite0 (substitute)"}
-
 _ENTRIES = (
     DatasetInfo(
         name="digits",
         title="Digits",
-        loader="load_digits",
         home_page="https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits",
         licence="CC BY 4.0 (UCI Machine Learning Repository)",
         citation="E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
@@ -82,7 +81,6 @@ _ENTRIES = (
     DatasetInfo(
         name="ar",
         title="AR faces",
-        loader="load_ar",
         home_page="https://github.com/yinhefeng/ANCR",
         licence="unknown for this file; the AR face database itself is for non-commercial research",
         citation="A. M. Martinez and R. Benavente, The AR Face Database, CVC Technical Report 24, 1998",
@@ -103,7 +101,6 @@ _ENTRIES = (
     DatasetInfo(
         name="usps",
         title="USPS digits",
-        loader="load_usps",
         home_page="https://hastie.su.domains/ElemStatLearn/data.html",
         licence="unknown; published for use with The Elements of Statistical Learning",
         citation="J. J. Hull, A database for handwritten text recognition research, IEEE TPAMI 16(5), 1994",
@@ -128,7 +125,6 @@ _ENTRIES = (
     DatasetInfo(
         name="stanford40",
         title="Stanford 40",
-        loader="load_stanford40",
         home_page="http://vision.stanford.edu/Datasets/40actions.html",
         licence="unknown; the home page states none, images come from the web",
         citation="B. Yao, X. Jiang, A. Khosla, A. L. Lin, L. J. Guibas and L. Fei-Fei, Human Action "
@@ -152,12 +148,10 @@ _ENTRIES = (
                 archive=True,
             ),
         ),
-        features=_SUBSTITUTE,
     ),
     DatasetInfo(
         name="cub200",
         title="CUB-200-2011",
-        loader="load_cub200",
         home_page="https://data.caltech.edu/records/65de6-vp158",
         licence="unknown; images belong to their photographers, for non-commercial research and education",
         citation="C. Wah, S. Branson, P. Welinder, P. Perona and S. Belongie, The Caltech-UCSD "
@@ -176,12 +170,10 @@ _ENTRIES = (
                 archive=True,
             ),
         ),
-        features=_SUBSTITUTE,
     ),
     DatasetInfo(
         name="aircraft",
         title="FGVC-Aircraft",
-        loader="load_aircraft",
         home_page="https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/",
         licence="non-commercial research only; photographers keep their copyright",
         citation="S. Maji, J. Kannala, E. Rahtu, M. Blaschko and A. Vedaldi, Fine-Grained Visual "
@@ -210,7 +202,6 @@ _ENTRIES = (
     DatasetInfo(
         name="cars",
         title="Stanford Cars",
-        loader="load_cars",
         home_page="https://ai.stanford.edu/~jkrause/cars/car_dataset.html (gone)",
         licence="unknown; the former home page allowed non-commercial research",
         citation="J. Krause, M. Stark, J. Deng and L. Fei-Fei, 3D Object Representations for Fine-Grained "
@@ -227,7 +218,6 @@ _ENTRIES = (
             "cars_train",
             "cars_test",
         ),
-        features=_SUBSTITUTE,
         unavailable="Stanford Cars has no working public link any more: its home page is gone. Put your own "
         "copy into the expected tree, which is the one that torchvision.datasets.StanfordCars reads.",
     ),
@@ -236,7 +226,7 @@ _ENTRIES = (
 REGISTRY = {entry.name: entry for entry in _ENTRIES}
 
 
-def dataset_info(name):
+def dataset_info(name: str) -> DatasetInfo:
     """Registry entry of a name.
 
     Raises

@@ -1,15 +1,24 @@
 """Stanford 40 Actions."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from ancr._core.files import PathLike
 from ancr.datasets._bunch import image_bunch
 from ancr.datasets._features import load_features
 from ancr.datasets.inventory import find_tree
-from ancr.datasets.registry import dataset_info
+from ancr.datasets.registry import DatasetInfo, dataset_info
 from ancr.datasets.splits import per_class_split
 
 
-def load_stanford40(data_home=None, *, features=None, split="official", n_per_class=100, seed=0):
+def load_stanford40(
+    data_home: PathLike | None = None,
+    *,
+    features: str | None = None,
+    split: str = "official",
+    n_per_class: int = 100,
+    seed: int = 0,
+) -> Bunch:
     """Stanford 40 Actions: 9532 images of 40 actions, 100 training images per class.
 
     Parameters
@@ -38,7 +47,7 @@ def load_stanford40(data_home=None, *, features=None, split="official", n_per_cl
     return bunch
 
 
-def _load_images(info, data_home):
+def _load_images(info: DatasetInfo, data_home: PathLike | None) -> Bunch:
     root = find_tree(info, data_home)
     lines = (root / "ImageSplits" / "actions.txt").read_text().splitlines()
     # the first line is a header

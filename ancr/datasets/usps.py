@@ -1,14 +1,16 @@
 """USPS digits in the form of *The Elements of Statistical Learning*."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from ancr._core.files import PathLike
 from ancr._core.locations import find_data
 from ancr.datasets._bunch import dataset_bunch
 from ancr.datasets.registry import dataset_info
 from ancr.datasets.splits import per_class_split
 
 
-def load_usps(data_home=None, *, n_per_class=None, seed=0):
+def load_usps(data_home: PathLike | None = None, *, n_per_class: int | None = None, seed: int = 0) -> Bunch:
     """USPS digits, 16 × 16: 7291 for training, 2007 for testing, pixels scaled to [0, 1].
 
     Parameters

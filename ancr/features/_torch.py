@@ -3,24 +3,26 @@
 import importlib
 import re
 import sys
+from types import ModuleType
+from typing import Any
 
 _INSTALL = "pip install 'ancr[features]'"
 # Libraries of placeholder operators; torch drops a definition when its library object is deleted.
-_placeholders = []
+_placeholders: list[Any] = []
 
 
-def import_torch():
+def import_torch() -> ModuleType:
     """The module ``torch``, or an ImportError that names the extra."""
     return _import("torch")
 
 
-def import_timm():
+def import_timm() -> ModuleType:
     """The module ``timm``, or an ImportError that names the extra."""
     import_torchvision()  # timm's transforms import it
     return _import("timm")
 
 
-def import_torchvision():
+def import_torchvision() -> ModuleType:
     """The module ``torchvision``, even if its compiled operators do not load.
 
     A CPU build of torch together with a torchvision built for CUDA is common, and ``import torchvision`` then
@@ -38,7 +40,7 @@ def import_torchvision():
             _define_placeholder(torch, missing[1])
 
 
-def _define_placeholder(torch, operator):
+def _define_placeholder(torch: ModuleType, operator: str) -> None:
     library = torch.library.Library("torchvision", "FRAGMENT")
     library.define(f"{operator}() -> ()")
     _placeholders.append(library)
@@ -46,14 +48,14 @@ def _define_placeholder(torch, operator):
         del sys.modules[name]  # half-imported
 
 
-def _import(name):
+def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(f"deep features need {name} ({error}): {_INSTALL}") from error
 
 
-def choose_device(device):
+def choose_device(device: str) -> Any:
     """``"auto"`` is a CUDA GPU, otherwise an Apple GPU, otherwise the CPU; other values are torch's device names."""
     torch = import_torch()
     if device != "auto":

@@ -5,12 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
+from ancr._core.files import PathLike
 from ancr.features._torch import import_timm, import_torch, import_torchvision
 
 # The paper's networks, with fully connected layers; all others come from timm.
 TORCHVISION_BACKBONES = ("alexnet", "vgg16", "vgg19")
+# torch is imported on first use, so that its types are not known here.
+Module: TypeAlias = Any
+Tensor: TypeAlias = Any
+# A network, the function that gives the output of its layer, and the preprocessing of an image.
+Parts: TypeAlias = tuple[Module, Callable[[Tensor], Tensor], Callable[[Any], Tensor]]
 
 
 @dataclass
@@ -31,12 +38,14 @@ class Backbone:
     """
 
     module: Any
-    forward: Callable
-    transform: Callable
-    identity: dict
+    forward: Callable[[Any], Any]
+    transform: Callable[[Any], Any]
+    identity: dict[str, str]
 
 
-def load_backbone(name, layer, weights, image_size, random_state):
+def load_backbone(
+    name: str, layer: str, weights: PathLike | None, image_size: int | None, random_state: int
+) -> Backbone:
     """Build a :class:`Backbone`.
 
     Parameters
@@ -67,7 +76,7 @@ def load_backbone(name, layer, weights, image_size, random_state):
     return Backbone(module, forward, transform, identity)
 
 
-def check_name(name):
+def check_name(name: str) -> None:
     """Raise a ValueError with similar names if a backbone is unknown."""
     if name in TORCHVISION_BACKBONES:
         return
@@ -80,12 +89,12 @@ def check_name(name):
     raise ValueError(f"backbone={name!r} is unknown; similar names: {', '.join(near) or 'none'}")
 
 
-def layers_of(name):
+def layers_of(name: str) -> tuple[str, ...]:
     """Output layers of a backbone, the default first."""
     return ("fc7", "fc6", "conv") if name in TORCHVISION_BACKBONES else ("pool", "conv")
 
 
-def _from_torchvision(name, layer, weights, image_size):
+def _from_torchvision(name: str, layer: str, weights: PathLike | None, image_size: int | None) -> Parts:
     torch, torchvision = import_torch(), import_torchvision()
     members = torchvision.models.get_model_weights(name)
     file = _weights_file(weights)
@@ -102,19 +111,19 @@ def _from_torchvision(name, layer, weights, image_size):
         return module, lambda images: trunk(images).flatten(2).transpose(1, 2), transform
     head = module.classifier[: _end_of_fully_connected(module.classifier, ("fc6", "fc7").index(layer))]
 
-    def forward(images):
+    def forward(images: Tensor) -> Tensor:
         return head(torch.flatten(module.avgpool(module.features(images)), 1))
 
     return module, forward, transform
 
 
-def _end_of_fully_connected(classifier, which):
+def _end_of_fully_connected(classifier: Module, which: int) -> int:
     """Index after the ReLU of a fully connected layer, where Caffe's fc6 and fc7 are defined."""
     torch = import_torch()
     return [i for i, part in enumerate(classifier) if isinstance(part, torch.nn.ReLU)][which] + 1
 
 
-def _torchvision_weights(members, weights):
+def _torchvision_weights(members: Any, weights: PathLike) -> Any:
     if weights == "default":
         return members.DEFAULT
     if weights not in members.__members__:
@@ -122,7 +131,7 @@ def _torchvision_weights(members, weights):
     return members[weights]
 
 
-def _from_timm(name, layer, weights, image_size):
+def _from_timm(name: str, layer: str, weights: PathLike | None, image_size: int | None) -> Parts:
     timm = import_timm()
     name, file = name.removeprefix("timm/"), _weights_file(weights)
     if weights not in (None, "default") and not file:
@@ -145,7 +154,7 @@ def _from_timm(name, layer, weights, image_size):
     return module, lambda images: _local(module, module.forward_features(images)), transform
 
 
-def _timm_weights(timm, name, weights):
+def _timm_weights(timm: ModuleType, name: str, weights: PathLike) -> str:
     tagged = f"{name.partition('.')[0]}.{weights}"
     known = timm.list_pretrained(f"{name.partition('.')[0]}.*")
     if tagged not in known:
@@ -154,7 +163,7 @@ def _timm_weights(timm, name, weights):
     return tagged
 
 
-def _local(module, maps):
+def _local(module: Module, maps: Tensor) -> Tensor:
     """Local descriptors (n, positions, channels) of feature maps or tokens, for any position of the channels."""
     if maps.ndim == 3:
         return maps[:, getattr(module, "num_prefix_tokens", 0) :]
@@ -163,7 +172,7 @@ def _local(module, maps):
     return maps.flatten(1, 2)
 
 
-def _weights_file(weights):
+def _weights_file(weights: PathLike | None) -> Path | None:
     """Path of a local file of weights, or None if ``weights`` is a name."""
     if weights is None:
         return None
@@ -175,7 +184,7 @@ def _weights_file(weights):
     return None
 
 
-def _load_file(module, path, strict=True):
+def _load_file(module: Module, path: Path, strict: bool = True) -> None:
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
@@ -189,7 +198,7 @@ def _load_file(module, path, strict=True):
         raise ValueError(f"weights={str(path)!r} lacks {len(report.missing_keys)} tensors, such as {missing}")
 
 
-def _digest(module):
+def _digest(module: Module) -> str:
     """Digest of all weights: cached features are shared only by identical networks."""
     digest = hashlib.blake2b(digest_size=16)
     for name, tensor in module.state_dict().items():

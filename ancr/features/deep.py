@@ -1,24 +1,34 @@
 """Deep features: vectors of images from a network, computed once and cached."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
 
+from ancr._core.files import PathLike
 from ancr._core.locations import cache_home
 from ancr.features._torch import choose_device
 from ancr.features.backbones import check_name, layers_of, load_backbone
-from ancr.features.extraction import Extractor, resolve_precision
-from ancr.features.images import UnreadableImageError, as_image_list, content_digest, image_name
+from ancr.features.extraction import Batch, Extractor, resolve_precision
+from ancr.features.images import Image, UnreadableImageError, as_image_list, content_digest, image_name
 from ancr.features.pooling import fit_fisher_mixture
 from ancr.features.store import FeatureStore
 
 POOLINGS = ("average", "bilinear", "fisher")
 # Batches between two writes to the cache; a killed run loses at most this many.
 BATCHES_PER_BLOCK = 4
+# Local descriptors that the mixture of Fisher vectors is fitted to.
+N_DESCRIPTORS = 100_000
 
 
 class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Vectors of images from a layer of a network, with a cache on disk.
+
+    Images are decoded by other processes, one fewer than there are cores and at most 8, or as many as the environment
+    variable ``ANCR_NUM_THREADS`` allows; for two batches or fewer, by this one. A terminal shows a progress bar.
 
     Parameters
     ----------
@@ -36,25 +46,19 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     image_size : int or None, default=None
         Side length of the square input; None means the backbone's default. B-CNN was published with 448.
     n_modes : int, default=64
-        Number of Gaussians of a Fisher vector.
-    n_descriptors : int, default=100_000
-        Number of local descriptors that the mixture is fitted to.
+        Number of Gaussians of a Fisher vector; they are fitted to 100,000 local descriptors.
     batch_size : int, default=32
         Images per batch.
     device : str, default="auto"
         ``"auto"`` is a CUDA GPU, otherwise an Apple GPU, otherwise the CPU; or a device name of torch.
     precision : {"auto", "float32", "float16", "bfloat16"}, default="auto"
         ``"auto"`` is mixed precision with ``float16`` on a CUDA GPU, and ``float32`` elsewhere.
-    n_workers : int or None, default=None
-        Processes that decode images; None means one fewer than cores, at most 8, and none for a few images.
     cache_dir : path-like, "auto" or None, default="auto"
         Folder for cached vectors; ``"auto"`` is ``features`` in the cache folder, None disables the cache.
     on_error : {"raise", "nan"}, default="raise"
         For an unreadable image: raise an error, or return a row of NaN and list it in ``unreadable_``.
     random_state : int, default=0
         Seed of random weights and of Fisher mixtures.
-    progress : bool, default=False
-        Show a progress bar on a terminal.
 
     Attributes
     ----------
@@ -76,40 +80,34 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def __init__(
         self,
-        backbone="vgg19",
+        backbone: str = "vgg19",
         *,
-        layer=None,
-        pooling=None,
-        weights="default",
-        image_size=None,
-        n_modes=64,
-        n_descriptors=100_000,
-        batch_size=32,
-        device="auto",
-        precision="auto",
-        n_workers=None,
-        cache_dir="auto",
-        on_error="raise",
-        random_state=0,
-        progress=False,
-    ):
+        layer: str | None = None,
+        pooling: str | None = None,
+        weights: PathLike | None = "default",
+        image_size: int | None = None,
+        n_modes: int = 64,
+        batch_size: int = 32,
+        device: str = "auto",
+        precision: str = "auto",
+        cache_dir: PathLike | None = "auto",
+        on_error: str = "raise",
+        random_state: int = 0,
+    ) -> None:
         self.backbone = backbone
         self.layer = layer
         self.pooling = pooling
         self.weights = weights
         self.image_size = image_size
         self.n_modes = n_modes
-        self.n_descriptors = n_descriptors
         self.batch_size = batch_size
         self.device = device
         self.precision = precision
-        self.n_workers = n_workers
         self.cache_dir = cache_dir
         self.on_error = on_error
         self.random_state = random_state
-        self.progress = progress
 
-    def fit(self, X, y=None):
+    def fit(self, X: Sequence[Image] | np.ndarray, y: Any = None) -> Self:
         """Load the network and, for Fisher vectors, learn the mixture of local descriptors.
 
         Parameters
@@ -121,16 +119,17 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         extractor = self._extractor()
         if self._pooling == "fisher":
-            images, drawn = as_image_list(X), []
-            sample = extractor.sample_descriptors(images, self.n_descriptors, self.random_state)
-            for batch, descriptors in sample:
+            images = as_image_list(X)
+            drawn: list[np.ndarray] = []
+            sample = extractor.sample_descriptors(images, N_DESCRIPTORS, self.random_state)
+            for batch, of_batch in sample:
                 self._stop_if_strict(images, batch.reasons)
-                drawn += descriptors
-            drawn = np.concatenate(drawn) if drawn else np.empty((0, 0))
-            self.mixture_ = fit_fisher_mixture(drawn, self.n_modes, self.random_state)
+                drawn += of_batch
+            descriptors = np.concatenate(drawn) if drawn else np.empty((0, 0))
+            self.mixture_ = fit_fisher_mixture(descriptors, self.n_modes, self.random_state)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Sequence[Image] | np.ndarray) -> np.ndarray:
         """Compute the vectors of images.
 
         Parameters
@@ -147,7 +146,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self._pooling == "fisher" and not hasattr(self, "mixture_"):
             raise NotFittedError("pooling='fisher' learns a mixture: call fit first")
         images = as_image_list(X)
-        self.unreadable_ = {}
+        self.unreadable_: dict[str, str] = {}
         folder = cache_home() / "features" if self.cache_dir == "auto" else self.cache_dir
         store = FeatureStore(folder, extractor.identity)
         digests = self._digests(images)
@@ -156,7 +155,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._n_features_out = features.shape[1]
         return features
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
@@ -164,26 +163,26 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.requires_fit = self.pooling == "fisher"
         return tags
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # The network is loaded again when needed; its weights are not pickled.
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not name.startswith("_network")}
 
     @property
-    def network_(self):
+    def network_(self) -> Any:
         """The whole network, in evaluation mode."""
         self._extractor()
         return self._network.module
 
     @property
-    def _layer(self):
+    def _layer(self) -> str:
         return self.layer or ("conv" if self.pooling else layers_of(self.backbone)[0])
 
     @property
-    def _pooling(self):
+    def _pooling(self) -> str | None:
         return (self.pooling or "average") if self._layer == "conv" else None
 
-    def _check(self):
+    def _check(self) -> None:
         check_name(self.backbone)
         layers = layers_of(self.backbone)
         _check_choice("layer", self.layer, (None, *layers))
@@ -195,7 +194,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.batch_size < 1:
             raise ValueError(f"batch_size={self.batch_size}, but expected at least 1")
 
-    def _extractor(self):
+    def _extractor(self) -> Extractor:
         """Check the parameters, and load the network unless it is loaded already."""
         self._check()
         wanted = (self.backbone, self._layer, self.weights, self.image_size, self.random_state)
@@ -208,13 +207,11 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.batch_size,
             choose_device(self.device),
             resolve_precision(self.precision, self.device),
-            self.n_workers,
-            self.progress,
         )
 
-    def _digests(self, images):
+    def _digests(self, images: list[Image]) -> list[bytes | None]:
         """Content digest of each image; None if the file cannot be opened."""
-        digests = []
+        digests: list[bytes | None] = []
         for i, image in enumerate(images):
             try:
                 digests.append(content_digest(image))
@@ -223,19 +220,22 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 digests.append(None)
         return digests
 
-    def _compute_missing(self, images, digests, store, extractor):
+    def _compute_missing(
+        self, images: list[Image], digests: list[bytes | None], store: FeatureStore, extractor: Extractor
+    ) -> None:
         """Compute the vectors that the store lacks, once for identical images, and store them block by block."""
-        first = {}
+        first: dict[bytes, int] = {}
         for i, digest in enumerate(digests):
             if digest is not None and digest not in store:
                 first.setdefault(digest, i)
-        todo = list(first.values())
+        unknown, todo = list(first), list(first.values())
         self.n_computed_, self.n_cached_ = 0, len(images) - len(todo)
-        block, rows = [], []
+        block: list[bytes] = []
+        rows: list[np.ndarray] = []
         for batch in extractor.batches([images[i] for i in todo]) if todo else ():
             self._note_unreadable(images, {todo[i]: reason for i, reason in batch.reasons.items()})
             self.n_computed_ += len(batch.positions)
-            block += [digests[todo[i]] for i in batch.positions]
+            block += [unknown[i] for i in batch.positions]
             rows.append(_rows(batch))
             # A block is a whole number of batches, so a run that continues after a kill forms the same batches and
             # gives the same floating-point results.
@@ -244,7 +244,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 block, rows = [], []
         _store(store, block, rows)
 
-    def _gather(self, images, digests, store):
+    def _gather(self, images: list[Image], digests: list[bytes | None], store: FeatureStore) -> np.ndarray:
         features = store.gather(digests)
         if not features.size:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.unreadable_.items())[:3])
@@ -254,23 +254,23 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._note_unreadable(images, dict.fromkeys(unreadable, "unreadable in an earlier run"))
         return features
 
-    def _note_unreadable(self, images, reasons):
+    def _note_unreadable(self, images: list[Image], reasons: Mapping[int, str]) -> None:
         self._stop_if_strict(images, reasons)
         for i, reason in reasons.items():
             self.unreadable_.setdefault(image_name(images[i], i), reason)
 
-    def _stop_if_strict(self, images, reasons):
+    def _stop_if_strict(self, images: list[Image], reasons: Mapping[int, str]) -> None:
         if reasons and self.on_error == "raise":
             i, reason = next(iter(reasons.items()))
             raise UnreadableImageError(f"{image_name(images[i], i)} cannot be read: {reason}")
 
 
-def _check_choice(name, value, choices):
+def _check_choice(name: str, value: Any, choices: Sequence[str | None]) -> None:
     if value not in choices:
         raise ValueError(f"{name}={value!r}, but expected one of {', '.join(map(str, choices))}")
 
 
-def _rows(batch):
+def _rows(batch: Batch) -> np.ndarray:
     """Vectors of a batch, with NaN for unreadable images, so that they are not tried again."""
     if not batch.readable:
         return np.full((len(batch.positions), 0), np.nan, np.float32)
@@ -279,7 +279,7 @@ def _rows(batch):
     return rows
 
 
-def _store(store, block, rows):
+def _store(store: FeatureStore, block: list[bytes], rows: list[np.ndarray]) -> None:
     width = max((part.shape[1] for part in rows), default=0)
     if width:  # a block without any readable image has no width and is tried again next time
         filled = [part if part.shape[1] else np.full((len(part), width), np.nan) for part in rows]

@@ -1,5 +1,7 @@
 """PCA as in papers on face recognition: a centred basis, uncentred data."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
@@ -29,17 +31,17 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     (4, 2)
     """
 
-    def __init__(self, n_components=100):
+    def __init__(self, n_components: int = 100) -> None:
         self.n_components = n_components
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the axes of the training samples."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.components_ = PCA(self.n_components, svd_solver="full").fit(X).components_
         self._n_features_out = len(self.components_)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Coordinates of samples on the axes, without subtracting a mean."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

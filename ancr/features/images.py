@@ -1,12 +1,21 @@
 """Images as input of a network: identified by content, decoded in the background."""
 
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ancr._core.files import PathLike
 from ancr._core.messages import one_line
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+# A path, or an array of shape (height, width) or (height, width, 3).
+Image: TypeAlias = PathLike | np.ndarray
 
 
 class UnreadableImageError(OSError):
@@ -14,7 +23,7 @@ class UnreadableImageError(OSError):
 
 
 @contextmanager
-def reading(path):
+def reading(path: PathLike) -> Iterator[None]:
     """Turn whatever a decoder raises, also on images of billions of pixels, into an `UnreadableImageError`."""
     try:
         yield
@@ -22,15 +31,16 @@ def reading(path):
         raise UnreadableImageError(f"{path} cannot be read as an image: {one_line(error)}") from error
 
 
-def square_picture(path, side=160):
+def square_picture(path: PathLike, side: int = 160) -> np.ndarray:
     """Read an image as an array, cropped to a square that is small enough for a report."""
-    from PIL import Image, ImageOps
+    from PIL import Image as pillow
+    from PIL import ImageOps
 
-    with reading(path), Image.open(path) as image:
+    with reading(path), pillow.open(path) as image:
         return np.asarray(ImageOps.fit(image.convert("RGB"), (side, side)))
 
 
-def as_image_list(X):
+def as_image_list(X: Sequence[Image] | np.ndarray) -> list[Image]:
     """Check a sequence of images and return it as a list.
 
     Parameters
@@ -57,12 +67,12 @@ def as_image_list(X):
     return images
 
 
-def image_name(image, position):
+def image_name(image: Image, position: int) -> str:
     """Name of an image in messages."""
     return str(image) if isinstance(image, str | Path) else f"image {position}"
 
 
-def content_digest(image):
+def content_digest(image: Image) -> bytes:
     """16-byte digest of an image: of the file's bytes, or of an array with its shape and type."""
     digest = hashlib.blake2b(digest_size=16)
     if isinstance(image, str | Path):
@@ -74,39 +84,39 @@ def content_digest(image):
     return digest.digest()
 
 
-def decode(image):
+def decode(image: Image) -> "PIL.Image.Image":
     """Read an image completely, as a Pillow image in RGB."""
-    from PIL import Image
+    import PIL.Image
 
     if isinstance(image, str | Path):
-        with Image.open(str(image)) as file:  # a text of NumPy would show its type in messages
+        with PIL.Image.open(str(image)) as file:  # a text of NumPy would show its type in messages
             return file.convert("RGB")
     pixels = np.asarray(image)
     if np.issubdtype(pixels.dtype, np.floating):
         if pixels.min() < 0 or pixels.max() > 1:
             raise ValueError(f"float pixels from {pixels.min():g} to {pixels.max():g}, but expected [0, 1]")
         pixels = np.rint(pixels * 255)
-    return Image.fromarray(pixels.astype(np.uint8)).convert("RGB")
+    return PIL.Image.fromarray(pixels.astype(np.uint8)).convert("RGB")
 
 
 class DecodedImages:
     """Images for a DataLoader: decoded and preprocessed, or an error message."""
 
-    def __init__(self, images, transform):
+    def __init__(self, images: Sequence[Image], transform: Callable[[Any], Any]) -> None:
         self.images = images
         self.transform = transform
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.images)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int) -> tuple[int, Any, str | None]:
         try:
             return i, self.transform(decode(self.images[i])), None
         except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
             return i, None, f"{type(error).__name__}: {error}"
 
 
-def collate(samples):
+def collate(samples: list[tuple[int, Any, str | None]]) -> tuple[list[int], list[int], Any, dict[int, str]]:
     """The readable images of a batch as one tensor, with their positions, and the errors of the others."""
     import torch
 

@@ -1,11 +1,15 @@
 """Pooling: from local descriptors (positions × channels) to one vector per image."""
 
+from types import ModuleType
+from typing import Any
+
 import numpy as np
+from sklearn.mixture import GaussianMixture
 
 from ancr.features._torch import import_torch
 
 
-def average_pooling(descriptors):
+def average_pooling(descriptors: Any) -> Any:
     """Mean over positions.
 
     Parameters
@@ -16,7 +20,7 @@ def average_pooling(descriptors):
     return descriptors.mean(dim=1)
 
 
-def bilinear_pooling(descriptors):
+def bilinear_pooling(descriptors: Any) -> Any:
     """B-CNN: the mean outer product of a descriptor with itself, signed square root, then unit ℓ2 norm.
 
         B = (1/P) Σ_p x_p x_pᵀ,   b = vec(B),   b ← sign(b)·√|b|,   b ← b/‖b‖
@@ -36,7 +40,7 @@ def bilinear_pooling(descriptors):
     return torch.nn.functional.normalize(flat.sign() * flat.abs().sqrt(), dim=1)
 
 
-def fit_fisher_mixture(descriptors, n_modes, random_state):
+def fit_fisher_mixture(descriptors: np.ndarray, n_modes: int, random_state: int) -> GaussianMixture:
     """Fit the Gaussian mixture of Fisher vectors, with diagonal covariances, to local descriptors.
 
     Parameters
@@ -54,7 +58,7 @@ def fit_fisher_mixture(descriptors, n_modes, random_state):
     return _skimage().learn_gmm(np.asarray(descriptors, np.float64), n_modes=n_modes, gm_args=options)
 
 
-def fisher_pooling(descriptors, mixture):
+def fisher_pooling(descriptors: np.ndarray, mixture: GaussianMixture) -> np.ndarray:
     """FV-CNN: gradient of the mixture's log-likelihood, signed square root, then unit ℓ2 norm.
 
     Parameters
@@ -77,7 +81,7 @@ def fisher_pooling(descriptors, mixture):
     return np.stack([encode(image.astype(np.float64), mixture, improved=True) for image in descriptors])
 
 
-def _skimage():
+def _skimage() -> ModuleType:
     try:
         from skimage import feature
     except ImportError as error:

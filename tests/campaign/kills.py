@@ -82,7 +82,7 @@ COMMANDS = [
     Command("predict", "predict model.npz data.csv -o answers.csv", "answers.csv"),
     Command("compare", "compare data.csv -o out --methods CRC,ACR --folds 5 --no-figures", "out", resumes=True),
     Command("reproduce", "reproduce digits -o out --draws 1 --methods CRC,ACR --no-figures", "out", resumes=True),
-    Command("extract", "extract photos -o photos.npz --backbone one_layer --weights none --batch-size 2 --workers 0 "
+    Command("extract", "extract photos -o photos.npz --backbone one_layer --weights none --batch-size 2 "
             "--cache-dir cache", "photos.npz"),
 ]  # fmt: skip
 

@@ -37,7 +37,7 @@ def environment(tmp_path_factory):
         (stubs / name).parent.mkdir(exist_ok=True)
         (stubs / name).write_text(textwrap.dedent(source))
     path = os.pathsep.join([str(stubs), *filter(None, sys.path)])
-    return {**os.environ, "PYTHONPATH": path, "ANCR_DATA": str(stubs / "no-data")}
+    return {**os.environ, "PYTHONPATH": path, "ANCR_DATA": str(stubs / "no-data"), "ANCR_NUM_THREADS": "1"}
 
 
 def run(command, folder, environment):

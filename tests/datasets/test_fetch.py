@@ -78,7 +78,7 @@ def register(monkeypatch):
     """Put one data set of given sources into the registry."""
 
     def put(*sources):
-        words = dict.fromkeys(("home_page", "licence", "citation", "description", "size", "tree", "loader"), "")
+        words = dict.fromkeys(("home_page", "licence", "citation", "description", "size", "tree"), "")
         info = DatasetInfo(name="toy", title="Toy", roots=("toy",), sources=sources, **words)
         monkeypatch.setitem(registry.REGISTRY, "toy", info)
 

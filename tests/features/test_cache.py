@@ -104,7 +104,7 @@ import numpy as np
 from pathlib import Path
 from ancr.features import DeepFeatures
 images, cache, out = map(Path, sys.argv[1:])
-transformer = DeepFeatures("test_resnet", weights=None, cache_dir=cache, batch_size={BATCH}, n_workers=0)
+transformer = DeepFeatures("test_resnet", weights=None, cache_dir=cache, batch_size={BATCH})
 np.save(out, transformer.transform(sorted(images.iterdir())))
 print(transformer.n_computed_)
 """

@@ -140,9 +140,12 @@ def test_grey_images(timm, pixels):
     np.testing.assert_array_equal(tiny().transform(grey), tiny().transform(np.repeat(grey[..., None], 3, axis=-1)))
 
 
-def test_workers_change_nothing(timm, paths):
-    alone = tiny(batch_size=2, n_workers=0).transform(paths)
-    np.testing.assert_array_equal(alone, tiny(batch_size=2, n_workers=2).transform(paths))
+def test_workers_change_nothing(timm, paths, monkeypatch):
+    images = [*paths, *paths]
+    monkeypatch.setenv("ANCR_NUM_THREADS", "1")
+    alone = tiny(batch_size=1).transform(images)
+    monkeypatch.setenv("ANCR_NUM_THREADS", "3")
+    np.testing.assert_array_equal(alone, tiny(batch_size=1).transform(images))
 
 
 def test_image_size(timm, pixels):
