@@ -159,7 +159,6 @@ STILL_LARGER = {
         "studio/openings.py: _folder",
     },
     "lines of a file": {
-        "_core/arrays.py",
         "classifiers/representation.py",
         "classifiers/rivals.py",
         "dictionary/atoms.py",
