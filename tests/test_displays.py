@@ -79,7 +79,7 @@ EXPLANATION, RESIDUAL, PATH = (
         (lambda clf, X, y, Q: EXPLANATION(clf, Q[0], samples=X, image_shape=64), "image_shape must be .* got 64"),
         (lambda clf, X, y, Q: RESIDUAL(None, Q), "estimator must be a classifier of ancr, got None"),
         (lambda clf, X, y, Q: RESIDUAL(clf, Q, y[:2]), "y must hold the true label of each query, 6, got shape"),
-        (lambda clf, X, y, Q: RESIDUAL(clf, Q, [77] * 6), "y holds 77, which is none of the classes"),
+        (lambda clf, X, y, Q: RESIDUAL(clf, Q, [77] * 6), "y holds 77, which is not one of the classes"),
         (lambda clf, X, y, Q: PATH(3, X, y, Q[0]), "estimator must be a classifier of ancr, got 3"),
         (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=[]), "values must be a list of at least one number"),
         (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=["a"]), "values must be finite numbers.* got 'a'"),

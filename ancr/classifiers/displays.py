@@ -6,15 +6,18 @@ They need matplotlib: ``pip install 'ancr[plot]'``. Learning and calibration cur
 
 import math
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ancr._core.arrays import dense
 from ancr._core.messages import plain
+from ancr.classifiers.explanation import Explanation
 
 
-def _axes(ax, count=1, **options):
+def _axes(ax: Any, count: int = 1, **options: Any) -> tuple[Any, Any]:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -24,25 +27,23 @@ def _axes(ax, count=1, **options):
     return plt.subplots(1, count, layout="constrained", **options)
 
 
-def _one_query(query):
-    query = np.asarray(query)
-    if query.ndim == 1:
-        query = query[None]
-    if query.shape[0] != 1:
-        raise ValueError(f"query must be one sample, got {query.shape[0]}")
-    return query
+def _one_query(query: ArrayLike) -> np.ndarray:
+    row = np.atleast_2d(query)
+    if row.shape[0] != 1:
+        raise ValueError(f"query must be one sample, got {row.shape[0]}")
+    return row
 
 
-def _check_estimator(estimator, method):
+def _check_estimator(estimator: Any, method: str) -> None:
     if isinstance(estimator, type) or not callable(getattr(estimator, method, None)):
         raise ValueError(f"estimator must be a classifier of ancr, got {estimator!r:.80}")
 
 
-def _check_image_shape(shape, n_values):
+def _check_image_shape(shape: Any, n_values: int) -> None:
     """Raise unless so many values fill an image of this shape, grey or in colour."""
     sides = shape if isinstance(shape, (tuple, list, np.ndarray)) else ()
-    whole = all(isinstance(side, Integral) and side > 0 for side in sides)
-    if len(sides) not in (2, 3) or not whole or math.prod(sides) != n_values:
+    whole = [int(side) for side in sides if isinstance(side, Integral) and int(side) > 0]
+    if len(whole) != len(sides) or len(sides) not in (2, 3) or math.prod(whole) != n_values:
         raise ValueError(f"image_shape must be the height and width of an image of {n_values} values, got {shape!r}")
 
 
@@ -76,11 +77,26 @@ class ExplanationDisplay:
     6
     """
 
-    def __init__(self, explanation, query, samples=None, image_shape=None):
+    def __init__(
+        self,
+        explanation: Explanation,
+        query: np.ndarray,
+        samples: np.ndarray | None = None,
+        image_shape: tuple[int, ...] | None = None,
+    ) -> None:
         self.explanation, self.query, self.samples, self.image_shape = explanation, query, samples, image_shape
 
     @classmethod
-    def from_estimator(cls, estimator, query, *, samples=None, image_shape=None, top=5, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        query: ArrayLike,
+        *,
+        samples: ArrayLike | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        top: int = 5,
+        ax: Any = None,
+    ) -> Self:
         """Explain one query with a fitted classifier, and draw it.
 
         Parameters
@@ -103,17 +119,17 @@ class ExplanationDisplay:
         ExplanationDisplay
         """
         _check_estimator(estimator, "explain")
-        query = _one_query(query)
-        told = estimator.explain(query, top=top)[0]
-        return cls(told, query[0], None if samples is None else np.asarray(samples), image_shape).plot(ax)
+        row = _one_query(query)
+        explanation = estimator.explain(row, top=top)[0]
+        return cls(explanation, row[0], None if samples is None else np.asarray(samples), image_shape).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the explanation."""
         self._draw_bars(ax) if self.image_shape is None else self._draw_images()
         return self
 
-    def _check_images(self):
-        """Raise before anything is drawn if the training samples that decided cannot be shown as images."""
+    def _checked_samples(self) -> np.ndarray:
+        """The training samples that decided; raises before anything is drawn if they cannot be shown as images."""
         if self.samples is None:
             raise ValueError("samples is None, but images of the training samples need the samples given to fit")
         n_values, wanted = len(self.query), max(self.explanation.indices, default=-1)
@@ -124,27 +140,27 @@ class ExplanationDisplay:
                 f"samples must be those given to fit, among them number {wanted}, of {n_values} values each, got shape "
                 f"{found}"
             )
+        return self.samples[self.explanation.indices]
 
-    def _draw_images(self):
-        self._check_images()
-        told = self.explanation
-        self.figure_, self.axes_ = _axes(None, len(told.indices) + 1, figsize=(1.5 * (len(told.indices) + 1), 1.9))
-        titles = [f"query: {told.label}"]
-        titles += [f"{label}: {weight:+.2f}" for label, weight in zip(told.labels, told.weights, strict=True)]
-        for axis, image, title in zip(self.axes_, [self.query, *self.samples[told.indices]], titles, strict=True):
-            axis.imshow(np.reshape(image, self.image_shape), cmap="gray_r")
+    def _draw_images(self) -> None:
+        chosen, found = self._checked_samples(), self.explanation
+        self.figure_, self.axes_ = _axes(None, len(chosen) + 1, figsize=(1.5 * (len(chosen) + 1), 1.9))
+        titles = [f"query: {found.label}"]
+        titles += [f"{label}: {weight:+.2f}" for label, weight in zip(found.labels, found.weights, strict=True)]
+        for axis, image, title in zip(self.axes_, [self.query, *chosen], titles, strict=True):
+            axis.imshow(np.reshape(image, self.image_shape or ()), cmap="gray_r")
             axis.set_title(title, fontsize=10)
             axis.set_axis_off()
 
-    def _draw_bars(self, ax):
-        told = self.explanation
+    def _draw_bars(self, ax: Any) -> None:
+        found = self.explanation
         self.figure_, self.axes_ = _axes(ax)
-        places = np.arange(len(told.indices))[::-1]
-        own = told.labels == told.label
-        self.axes_.barh(places[own], told.weights[own], label=f"class {told.label}")
-        self.axes_.barh(places[~own], told.weights[~own], color="0.6", label="other classes")
-        names = [f"{index} ({label})" for index, label in zip(told.indices, told.labels, strict=True)]
-        self.axes_.set(yticks=places, yticklabels=names, xlabel="weight", title=f"classified as {told.label}")
+        places = np.arange(len(found.indices))[::-1]
+        own = found.labels == found.label
+        self.axes_.barh(places[own], found.weights[own], label=f"class {found.label}")
+        self.axes_.barh(places[~own], found.weights[~own], color="0.6", label="other classes")
+        names = [f"{index} ({label})" for index, label in zip(found.indices, found.labels, strict=True)]
+        self.axes_.set(yticks=places, yticklabels=names, xlabel="weight", title=f"classified as {found.label}")
         self.axes_.set_ylabel("training sample (class)")
         if not own.all():
             self.axes_.legend()
@@ -177,11 +193,11 @@ class ResidualDisplay:
     2
     """
 
-    def __init__(self, residuals, classes, truth=None):
+    def __init__(self, residuals: np.ndarray, classes: np.ndarray, truth: np.ndarray | None = None) -> None:
         self.residuals, self.classes, self.truth = residuals, classes, truth
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None):
+    def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Compute the residuals of a few queries with a fitted classifier, and draw them.
 
         Parameters
@@ -201,18 +217,20 @@ class ResidualDisplay:
         truth = None if y is None else np.asarray(y)
         return cls(estimator.residuals(X), estimator.classes_, truth).plot()
 
-    def _check_truth(self):
+    def _check_truth(self, truth: np.ndarray) -> None:
         count = len(self.residuals)
-        if np.shape(self.truth) != (count,):
-            raise ValueError(f"y must hold the true label of each query, {count}, got shape {np.shape(self.truth)}")
-        unknown = [label for label in self.truth if label not in self.classes]
+        if np.shape(truth) != (count,):
+            raise ValueError(f"y must hold the true label of each query, {count}, got shape {np.shape(truth)}")
+        unknown = [label for label in truth if label not in self.classes]
         if unknown:
-            raise ValueError(f"y holds {plain(unknown[0])}, which is none of the classes that estimator was fitted on")
+            raise ValueError(
+                f"y holds {plain(unknown[0])}, which is not one of the classes that estimator was fitted on"
+            )
 
-    def plot(self):
+    def plot(self) -> Self:
         """Draw one panel of bars per query."""
         if self.truth is not None:
-            self._check_truth()
+            self._check_truth(self.truth)
         count = len(self.residuals)
         self.figure_, axes = _axes(None, count, figsize=(3.2 * count, 2.6), sharey=True, squeeze=False)
         self.axes_ = axes[0]
@@ -228,16 +246,16 @@ class ResidualDisplay:
         return self
 
 
-def _numbers(values):
+def _numbers(values: ArrayLike) -> np.ndarray:
     """Values of a parameter as an array of floats."""
-    values = np.asarray(values, dtype=object)
-    bad = [value for value in values.ravel() if not isinstance(value, Real) or not math.isfinite(value)]
+    numbers = np.asarray(values, dtype=object)
+    bad = [value for value in numbers.ravel() if not isinstance(value, Real) or not math.isfinite(value)]
     if bad:
         # The hard constraint, None, is the limit of large relaxations.
         raise ValueError(f"values must be finite numbers, which have a place on an axis, got {bad[0]!r}")
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"values must be a list of at least one number, got shape {values.shape}")
-    return values.astype(float)
+    if numbers.ndim != 1 or not len(numbers):
+        raise ValueError(f"values must be a list of at least one number, got shape {numbers.shape}")
+    return numbers.astype(float)
 
 
 class CodePathDisplay:
@@ -269,11 +287,21 @@ class CodePathDisplay:
     (3, 200)
     """
 
-    def __init__(self, values, codes, labels, param="alpha"):
+    def __init__(self, values: np.ndarray, codes: np.ndarray, labels: np.ndarray, param: str = "alpha") -> None:
         self.values, self.codes, self.labels, self.param = values, codes, labels, param
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, query, *, param="alpha", values=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        query: ArrayLike,
+        *,
+        param: str = "alpha",
+        values: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Fit a copy of a classifier at each value, code one query, and draw the path.
 
         Parameters
@@ -296,12 +324,11 @@ class CodePathDisplay:
         CodePathDisplay
         """
         _check_estimator(estimator, "codes")
-        values = np.geomspace(1e-4, 10, 25) if values is None else _numbers(values)
-        codes = [clone(estimator).set_params(**{param: float(v)}).fit(X, y).codes(_one_query(query)) for v in values]
-        dense = [code.toarray()[0] if sparse.issparse(code) else np.asarray(code)[0] for code in codes]
-        return cls(values, np.array(dense), np.asarray(y), param).plot(ax)
+        path = np.geomspace(1e-4, 10, 25) if values is None else _numbers(values)
+        codes = [clone(estimator).set_params(**{param: float(v)}).fit(X, y).codes(_one_query(query)) for v in path]
+        return cls(path, np.concatenate([dense(code) for code in codes]), np.asarray(y), param).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the path; the classes with the largest weights have colours, the others are grey."""
         if not len(self.values) or np.shape(self.codes) != (len(self.values), len(self.labels)):
             shapes = f"{np.shape(self.values)}, {np.shape(self.codes)} and {np.shape(self.labels)}"
@@ -311,9 +338,9 @@ class CodePathDisplay:
         weights = [np.abs(self.codes[:, self.labels == label]).sum() for label in classes]
         strongest = classes[np.argsort(weights)[::-1][:3]]
         for place in np.flatnonzero(np.abs(self.codes).max(axis=0) > 1e-6):
-            rank = np.flatnonzero(strongest == self.labels[place])
-            paint = f"C{rank[0]}" if len(rank) else "0.8"
-            self.ax_.plot(self.values, self.codes[:, place], color=paint, linewidth=1, zorder=2 if len(rank) else 1)
+            ranks = np.flatnonzero(strongest == self.labels[place])
+            paint = f"C{ranks[0]}" if len(ranks) else "0.8"
+            self.ax_.plot(self.values, self.codes[:, place], color=paint, linewidth=1, zorder=2 if len(ranks) else 1)
         for rank, label in enumerate(strongest):
             self.ax_.plot([], [], color=f"C{rank}", label=f"class {label}")
         self.ax_.set(xscale="log", xlabel=self.param, ylabel="weight")

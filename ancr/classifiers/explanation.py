@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ancr._core.arrays import to_numpy
+from ancr._core.arrays import Array, to_numpy
 from ancr._core.thumbnails import png_uri
+from ancr.dictionary.atoms import BaseDictionary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,13 +50,13 @@ class Explanation:
     weights: np.ndarray
     labels: np.ndarray
     shares: np.ndarray
-    pictures: tuple = field(default=(), compare=False)
+    pictures: tuple[str, ...] = field(default=(), compare=False)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         samples = ", ".join(map(str, self.indices))
         return f"{type(self).__name__}({self.label!s}, because of samples {samples})"
 
-    def to_frame(self):
+    def to_frame(self) -> "pd.DataFrame":
         """One row per sample as a pandas ``DataFrame``: ``sample``, ``label``, ``weight``, ``share``.
 
         Examples
@@ -68,7 +74,9 @@ class Explanation:
         columns = {"sample": self.indices, "label": self.labels, "weight": self.weights, "share": self.shares}
         return pd.DataFrame(columns)
 
-    def illustrated(self, query, samples, image_shape=None):
+    def illustrated(
+        self, query: ArrayLike, samples: ArrayLike, image_shape: tuple[int, ...] | None = None
+    ) -> "Explanation":
         """The same explanation with images, which a notebook shows.
 
         Parameters
@@ -80,12 +88,11 @@ class Explanation:
         image_shape : tuple of int or None
             Height and width, if samples are rows.
         """
-        samples = np.asarray(samples)
-        images = [np.asarray(query), *(samples[index] for index in self.indices)]
+        images = [np.asarray(query), *np.asarray(samples)[self.indices]]
         shaped = [image if image_shape is None else image.reshape(image_shape) for image in images]
         return replace(self, pictures=tuple(png_uri(image) for image in shaped))
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = zip(self.indices, self.labels, self.weights, self.shares, strict=True)
         lines = [
             f"<tr><td>{self._picture(place)}</td><td>{index}</td><td>{escape(str(label))}</td><td>{weight:+.4f}</td>"
@@ -98,20 +105,22 @@ class Explanation:
             f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
         )
 
-    def _picture(self, place):
+    def _picture(self, place: int) -> str:
         if not self.pictures:
             return ""
         style = "height:48px;image-rendering:pixelated;vertical-align:middle"
         return f'<img src="{self.pictures[place]}" alt="" style="{style}">'
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{self.label}"]
         for index, weight, label, share in zip(self.indices, self.weights, self.labels, self.shares, strict=True):
             lines.append(f"  sample {index:>6}  class {label!s:<12}  weight {weight:+.4f}  share {share:+.1%}")
         return "\n".join(lines)
 
 
-def explain_block(dictionary, queries, codes, predicted, top):
+def explain_block(
+    dictionary: BaseDictionary, queries: Array, codes: Array, predicted: np.ndarray, top: int
+) -> list[Explanation]:
     """One `Explanation` per query, for a block of queries, as NumPy arrays for codes of any library."""
     codes, norms = sparse.csr_array(to_numpy(codes)), np.sqrt(to_numpy(dictionary.squared_norms(queries)))
     ends = zip(codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
@@ -121,7 +130,16 @@ def explain_block(dictionary, queries, codes, predicted, top):
     ]
 
 
-def _explain(dictionary, queries, row, norm, support, weights, label, top):
+def _explain(
+    dictionary: BaseDictionary,
+    queries: Array,
+    row: int,
+    norm: float,
+    support: np.ndarray,
+    weights: np.ndarray,
+    label: Any,
+    top: int,
+) -> Explanation:
     strongest = np.argsort(-np.abs(weights), kind="stable")[:top]
     shares = np.empty(len(strongest))
     for place, i in enumerate(strongest):

@@ -26,7 +26,7 @@ _SIDE = 96
     help="Folder for audit.csv and audit.html, and for audit.json, which says of which data they are.",
 )
 @click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
-@click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
+@click.option("--raw-text", is_flag=True, help="Do not escape text that a spreadsheet would run as a formula.")
 @IMAGE_FEATURES
 @STANDARDIZE
 def audit(
@@ -85,7 +85,7 @@ def _refuse_other_data(output: Path, data: Path) -> None:
         return
     try:
         origin = json.loads((output / "audit.json").read_text(encoding="utf-8"))["data"]
-    except (OSError, ValueError, KeyError, TypeError):  # an audit, but nobody says of what
+    except (OSError, ValueError, KeyError, TypeError):  # an audit of unknown data
         origin = None
     if origin != str(data.expanduser().resolve()):
         of = f"of {origin}" if origin else "of other data"
@@ -153,7 +153,11 @@ def _thumbnails(paths: Any) -> Callable[[int], str | None] | None:
 @click.argument("pool", type=click.Path(path_type=Path))
 @click.option("-n", "number", default=20, show_default=True, type=click.IntRange(1), help="How many to choose.")
 @click.option(
-    "--strategy", default="auto", show_default=True, type=click.Choice(["auto", "margin", "far", "random"]), help="How."
+    "--strategy",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "margin", "far", "random"]),
+    help="Selection strategy.",
 )
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Orders samples that are equally good."

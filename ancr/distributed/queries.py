@@ -6,6 +6,7 @@ or come back later, and the task graph does not contain it.
 
 import uuid
 from dataclasses import dataclass
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import dask.array as da
@@ -15,24 +16,23 @@ from distributed import WorkerPlugin, default_client, get_worker
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ancr._core.arrays import to_numpy
+from ancr._core.arrays import Array, to_numpy
 
 
 class Resident(WorkerPlugin):
     """A fitted classifier that lives on every worker of a cluster."""
 
-    def __init__(self, classifier):
+    def __init__(self, classifier: Any) -> None:
         self.classifier = classifier
 
 
 # Classifiers sent from this process, for a graph that a local scheduler computes even though there is a client.
-_SENT = WeakValueDictionary()
+_SENT: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-def _resident(name):
+def _resident(name: str) -> Any:
     try:
-        plugin = get_worker().plugins.get(name)
-        classifier = plugin and plugin.classifier
+        classifier = getattr(get_worker().plugins.get(name), "classifier", None)
     except ValueError:  # not on a worker
         classifier = _SENT.get(name)
     if classifier is None:
@@ -46,9 +46,9 @@ class _OnWorker:
 
     name: str
     method: str
-    classifier: object = None
+    classifier: Any = None
 
-    def __call__(self, block):
+    def __call__(self, block: Any) -> Any:
         classifier = self.classifier or _resident(self.name)
         there = classifier.dictionary_
         empty = not len(block)  # a filter can leave a block empty
@@ -58,7 +58,7 @@ class _OnWorker:
         result = to_numpy(getattr(classifier, self.method)(queries))
         return result[:0] if empty else result
 
-    def __dask_tokenize__(self):
+    def __dask_tokenize__(self) -> tuple[str, str]:
         return self.name, self.method
 
 
@@ -98,10 +98,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     array([0, 1, 2])
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a clone of the classifier on arrays in memory."""
         from sklearn.base import clone
 
@@ -111,70 +111,70 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @property
-    def _fitted(self):
+    def _fitted(self) -> Any:
         fitted = getattr(self, "estimator_", self.estimator)
         check_is_fitted(fitted)
         return fitted
 
     @property
-    def classes_(self):
+    def classes_(self) -> Array:
         """Labels."""
         return self._fitted.classes_
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features."""
         return self._fitted.n_features_in_
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the columns, if the samples had any."""
         return self._fitted.feature_names_in_
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Label of the class that represents each query best."""
         return self._map(X, "predict", (), to_numpy(self.classes_).dtype)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Softmax of the decision values, (n_queries, n_classes)."""
         return self._map(X, "predict_proba", (self.classes_.shape[0],))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`, (n_queries, n_classes)."""
         return self._map(X, "predict_log_proba", (self.classes_.shape[0],))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Decision values, (n_queries,) for two classes, else (n_queries, n_classes)."""
         n_classes = self.classes_.shape[0]
         return self._map(X, "decision_function", () if n_classes == 2 else (n_classes,))
 
-    def residuals(self, X):
+    def residuals(self, X: Any) -> Any:
         """Class residuals, (n_queries, n_classes)."""
         return self._map(X, "residuals", (self.classes_.shape[0],))
 
-    def codes(self, X):
+    def codes(self, X: Any) -> Any:
         """Codes, (n_queries, n_train); blocks are CSR where the set makes codes sparse."""
         return self._map(X, "codes", (self._fitted.dictionary_.n_samples,))
 
-    def close(self):
+    def close(self) -> None:
         """Remove the classifier from the workers."""
         name, client, _ = self.__dict__.pop("_resident", (None, None, None))
         if client is not None and client.status == "running":
             client.unregister_worker_plugin(name)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(getattr(self, "estimator_", self.estimator), "dictionary_")
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_resident"}
 
-    def _map(self, X, method, trailing, dtype=None):
+    def _map(self, X: Any, method: str, trailing: tuple[int, ...], dtype: Any = None) -> Any:
         if not is_dask_collection(X):
             return getattr(self._fitted, method)(X)
         self._check_queries(X)
@@ -187,26 +187,24 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             blocks = [delayed(call)(block) for block in X.to_delayed()]
             return da.concatenate([da.from_delayed(block, (np.nan, *trailing), dtype) for block in blocks])
         X = X.rechunk({1: -1})
-        chunks, drop = (X.chunks[0], trailing), None
-        if not trailing:
-            chunks, drop = (X.chunks[0],), 1
+        shape = {"chunks": (X.chunks[0], trailing)} if trailing else {"chunks": (X.chunks[0],), "drop_axis": 1}
         meta = np.empty((0,) * (1 + len(trailing)), dtype)
-        return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, chunks=chunks, drop_axis=drop, meta=meta)
+        return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, meta=meta, **shape)
 
-    def _check_queries(self, X):
+    def _check_queries(self, X: Any) -> None:
         shape = getattr(X, "shape", ())
         if len(shape) != 2 or not hasattr(X, "to_delayed"):
             raise ValueError(f"X must be a Dask array or dataframe of two dimensions, got {type(X).__name__} {shape}")
         if shape[1] != self._fitted.n_features_in_:
             raise ValueError(f"X must have the {self._fitted.n_features_in_} features seen by fit, got {shape[1]}")
 
-    def _call(self, method):
+    def _call(self, method: str) -> _OnWorker:
         fitted = self._fitted
         try:
             client = default_client()
         except ValueError:
             return _OnWorker(uuid.uuid4().hex, method, fitted)
-        name, home, sent = self.__dict__.get("_resident", (None, None, None))
+        name, home, sent = getattr(self, "_resident", (None, None, None))
         # Every fit makes a new solver; accessing it here saves each worker from making its own.
         if home is not client or sent is not fitted.solver_:
             self.close()

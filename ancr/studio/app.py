@@ -3,23 +3,30 @@
 import asyncio
 import json
 import tempfile
+from collections.abc import AsyncIterator, Callable
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ancr.studio.security import Guard, Refusal
 from ancr.studio.state import ActionError
 
+if TYPE_CHECKING:
+    from ancr.samples.model_file import Model
+    from ancr.studio.workbench import Studio
+
 # Files of the page: nothing that is not in this list is ever opened.
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 _BEAT = 15.0
 
 
-def make_app(studio, token, port):
+def make_app(studio: "Studio", token: str, port: int) -> Guard:
     """The application of a studio.
 
     Parameters
@@ -53,27 +60,27 @@ def make_app(studio, token, port):
         Route("/api/export/labels.csv", site.labels),
         Route("/api/export/model.npz", site.model),
     ]
-    handlers = {ActionError: _sentence, HTTPException: _http, Refusal: _refused, Exception: _unforeseen}
+    handlers: dict[Any, Any] = {ActionError: _sentence, HTTPException: _http, Refusal: _refused, Exception: _unforeseen}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
-async def _sentence(request, error):
+async def _sentence(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 400)
 
 
-async def _http(request, error):
+async def _http(request: Request, error: HTTPException) -> Response:
     return JSONResponse({"error": error.detail}, error.status_code)
 
 
-async def _refused(request, error):
+async def _refused(request: Request, error: Refusal) -> Response:
     return JSONResponse({"error": error.sentence}, error.status)
 
 
-async def _unforeseen(request, error):
+async def _unforeseen(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"Something went wrong: {type(error).__name__}. The terminal says more."}, 500)
 
 
-async def _body(request):
+async def _body(request: Request) -> dict[str, Any]:
     """The JSON object of a request."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise HTTPException(415, "Send JSON.")
@@ -89,31 +96,31 @@ async def _body(request):
 
 
 class _Site:
-    def __init__(self, studio):
+    def __init__(self, studio: "Studio") -> None:
         self.studio, self.worker = studio, studio.worker
         folder = resources.files("ancr.studio") / "static"
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
-    async def _read(self, function):
+    async def _read(self, function: Callable[["Studio"], Any]) -> Response:
         return JSONResponse(await self.worker.ask("read", function))
 
-    async def page(self, request):
+    async def page(self, request: Request) -> Response:
         return Response(self._files["index.html"], media_type="text/html")
 
-    async def static(self, request):
+    async def static(self, request: Request) -> Response:
         name = request.path_params["name"]
         kind = _KINDS.get(Path(name).suffix)
         if kind is None or name not in self._files:
             raise HTTPException(404, "There is no such file.")
         return Response(self._files[name], headers={"content-type": kind})
 
-    async def state(self, request):
+    async def state(self, request: Request) -> Response:
         return await self._read(lambda studio: studio.overview())
 
-    async def events(self, request):
+    async def events(self, request: Request) -> Response:
         return StreamingResponse(self._changes(request), media_type="text/event-stream")
 
-    async def _changes(self, request):
+    async def _changes(self, request: Request) -> AsyncIterator[str]:
         """A line after every change, and one now and then so that a page that is gone is noticed."""
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
         end = self.studio.listen(lambda: loop.call_soon_threadsafe(changed.set))
@@ -130,33 +137,33 @@ class _Site:
         finally:
             end()
 
-    def _index(self, request):
+    def _index(self, request: Request) -> int:
         index = request.path_params["index"]
         if index >= len(self.studio.source.names):
             raise HTTPException(404, "There is no such sample.")
         return index
 
-    async def picture(self, request):
+    async def picture(self, request: Request) -> Response:
         found = await asyncio.to_thread(self.studio.pictures.thumbnail, self._index(request))
         if found is None:
             raise HTTPException(404, "There is no picture of this sample.")
         # A sample never changes while the studio runs.
         return Response(found[0], media_type=found[1], headers={"cache-control": "private, max-age=3600"})
 
-    async def row(self, request):
+    async def row(self, request: Request) -> Response:
         index = self._index(request)
         return await self._read(lambda studio: {**studio.describe(index), "row": studio.row(index)})
 
-    async def random(self, request):
+    async def random(self, request: Request) -> Response:
         kind = request.query_params.get("kind", "")
         return await self._read(lambda studio: studio.describe(studio.random_sample(kind)))
 
-    async def answer(self, request):
+    async def answer(self, request: Request) -> Response:
         body = await _body(request)
         query = self.studio.query(body)
         return JSONResponse(await self.worker.ask("answer", query))
 
-    async def image(self, request):
+    async def image(self, request: Request) -> Response:
         content, drawn = await request.body(), request.query_params.get("drawn") == "1"
         try:
             settings = json.loads(request.query_params.get("settings", "{}"))
@@ -168,10 +175,10 @@ class _Site:
         query = self.studio.query({"settings": settings}, vector)
         return JSONResponse(await self.worker.ask("answer", query))
 
-    async def act(self, request):
+    async def act(self, request: Request) -> Response:
         return JSONResponse(await self.worker.ask("act", await _body(request)))
 
-    async def next(self, request):
+    async def next(self, request: Request) -> Response:
         body = await _body(request)
         n = body.get("n", 1)
         if not isinstance(n, int) or not 1 <= n <= 1000:
@@ -179,33 +186,33 @@ class _Site:
         seed = body.get("seed", 0)
         if not isinstance(seed, int) or not 0 <= seed < 2**32:
             raise ActionError("seed must be a whole number from 0.")
-        ranked = []
+        ranked: list[int] = []
         if body.get("fresh"):
             future = await self.worker.ask("read", lambda studio: studio.awaited_queue(n, seed))
             ranked = (await asyncio.wrap_future(future) or [])[:n]
         return await self._read(lambda studio: {"next": [studio.describe(i) for i in ranked or studio.following(n)]})
 
-    async def surest(self, request):
+    async def surest(self, request: Request) -> Response:
         label = request.query_params.get("label")
         return await self._read(lambda studio: studio.surest(label))
 
-    async def members(self, request):
+    async def members(self, request: Request) -> Response:
         label = request.query_params.get("label", "")
         return await self._read(lambda studio: studio.members(label))
 
-    async def start(self, request):
+    async def start(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ("audit", "choose", "compare"):
             raise HTTPException(404, "There is no such work.")
         return await self._read(lambda studio: studio.start(name))
 
-    async def audit(self, request):
+    async def audit(self, request: Request) -> Response:
         return await self._read(lambda studio: studio.audit())
 
-    async def compare(self, request):
+    async def compare(self, request: Request) -> Response:
         return await self._read(lambda studio: studio.comparison())
 
-    async def confused(self, request):
+    async def confused(self, request: Request) -> Response:
         query = request.query_params
         try:
             truth, predicted = int(query.get("truth", "")), int(query.get("predicted", ""))
@@ -213,24 +220,24 @@ class _Site:
             raise ActionError("A cell has two numbers.") from None
         return await self._read(lambda studio: studio.confused(query.get("method", ""), truth, predicted))
 
-    async def labels(self, request):
+    async def labels(self, request: Request) -> Response:
         raw = request.query_params.get("raw") == "1"
         text = await self.worker.ask("read", lambda studio: studio.labels_csv(raw))
         return _download(text.encode("utf-8", "surrogateescape"), "text/csv; charset=utf-8", "labels.csv")
 
-    async def model(self, request):
+    async def model(self, request: Request) -> Response:
         model = await self.worker.ask("read", lambda studio: studio.model())
         content = await asyncio.to_thread(_saved, model)
         return _download(content, "application/octet-stream", "model.npz")
 
 
-def _saved(model):
+def _saved(model: "Model") -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
         return path.read_bytes()
 
 
-def _download(content, kind, name):
+def _download(content: bytes, kind: str, name: str) -> Response:
     headers = {"content-disposition": f'attachment; filename="{name}"', "content-type": kind}
     return Response(content, headers=headers)

@@ -1,4 +1,4 @@
-"""Who is let in: requests of this page alone, from this machine, with the token of this start, within limits.
+"""Access control: only requests of this page, from this machine, with the token of this start, within limits.
 
 A page of another site can make a browser send requests to 127.0.0.1, and by DNS rebinding even under a name of its own.
 So a request must name our host, must not come from another origin, and must bring the cookie that the address with the
@@ -7,8 +7,11 @@ token has set. Everything else is refused before the body is read.
 
 import hmac
 import json
+from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_JSON, MOST_IMAGE = 2**20, 16 * 2**20
 POLICY = (
@@ -29,7 +32,7 @@ HEADERS = {
 class Refusal(Exception):
     """A request that is not answered; ``status`` and a sentence."""
 
-    def __init__(self, status, sentence):
+    def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
 
@@ -47,13 +50,13 @@ class Guard:
         The port that the server listens on.
     """
 
-    def __init__(self, app, token, port):
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app, self._token, self._port = app, token, port
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self._origins = {f"http://{host}" for host in self._hosts}
         self.cookie = f"ancr-studio-{port}"  # cookies know no port, and two studios may be open
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, let in, or exchange the token in the address for the cookie."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -72,7 +75,7 @@ class Guard:
             return
         await self.app(scope, receive, _with_headers(send))
 
-    def _check_sender(self, scope):
+    def _check_sender(self, scope: Scope) -> None:
         headers = _headers(scope)
         if headers.get("host") not in self._hosts:
             raise Refusal(421, "This address does not belong to the studio.")
@@ -84,7 +87,7 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD") and origin is None:
             raise Refusal(403, "Requests that change something must say where they come from (Origin).")
 
-    def _brings_token(self, scope):
+    def _brings_token(self, scope: Scope) -> bool:
         """Whether the address has the token; a wrong one is refused, whatever cookie there is."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
         if scope["path"] != "/" or "token" not in query:
@@ -93,8 +96,8 @@ class Guard:
             raise Refusal(403, "The token in this address is not that of this studio.")
         return True
 
-    def _check_cookie(self, scope):
-        cookies = SimpleCookie()
+    def _check_cookie(self, scope: Scope) -> None:
+        cookies: SimpleCookie = SimpleCookie()
         try:
             cookies.load(_headers(scope).get("cookie", ""))
         except CookieError:
@@ -102,14 +105,14 @@ class Guard:
         if self.cookie not in cookies or not self._is_token(cookies[self.cookie].value):
             raise Refusal(401, "Open the studio by the address that the terminal shows.")
 
-    def _is_token(self, text):
+    def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._token.encode())
 
-    def _set_cookie(self):
+    def _set_cookie(self) -> str:
         return f"{self.cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
 
     @staticmethod
-    def _limited(scope, receive):
+    def _limited(scope: Scope, receive: Receive) -> Receive:
         """A receiver that stops at the limit; a body that says it is larger is refused before it is read."""
         headers = _headers(scope)
         kind = headers.get("content-type", "").partition(";")[0]
@@ -119,7 +122,7 @@ class Guard:
             raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
         seen = 0
 
-        async def limited():
+        async def limited() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
@@ -130,17 +133,17 @@ class Guard:
         return limited
 
 
-def _headers(scope):
+def _headers(scope: Scope) -> dict[str, str]:
     """Headers by name; a header that comes twice counts as neither, unless both are the same."""
-    found = {}
-    for name, value in scope["headers"]:
-        name, value = name.decode("latin-1").lower(), value.decode("latin-1")
+    found: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         found[name] = value if found.get(name, value) == value else "\0"
     return found
 
 
-def _with_headers(send):
-    async def sending(message):
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name for name, _ in message["headers"]}
             more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in present]
@@ -150,14 +153,14 @@ def _with_headers(send):
     return sending
 
 
-async def _send(send, status, body, headers):
+async def _send(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
     every = {**HEADERS, "content-length": str(len(body)), **headers}
     lines = [(name.encode(), value.encode()) for name, value in every.items()]
     await send({"type": "http.response.start", "status": status, "headers": lines})
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(scope, send, refusal):
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return

@@ -1,12 +1,17 @@
-"""One thread that alone touches the state, and takes everything that waits at once.
+"""The only thread that touches the state; it takes everything that waits at once.
 
-Twenty requests that come together then share one write to the disk and one matrix product.
+Twenty requests that arrive together then share one write to the disk and one matrix product.
 """
 
 import asyncio
 import queue
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from typing import Any, TypeAlias
+
+# What is handed over: a kind, its payload and where the result goes; None ends the thread.
+Job: TypeAlias = tuple[str, Any, Future]
 
 
 class Worker:
@@ -26,30 +31,31 @@ class Worker:
     >>> worker.stop()
     """
 
-    def __init__(self, handlers):
-        self._handlers, self._queue = handlers, queue.SimpleQueue()
+    def __init__(self, handlers: Mapping[str, Callable[[list], Sequence]]) -> None:
+        self._handlers = handlers
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="ancr-studio", daemon=True)
         self._thread.start()
 
-    def submit(self, kind, payload=None):
+    def submit(self, kind: str, payload: Any = None) -> Future:
         """Hand over a job; returns a `concurrent.futures.Future`."""
-        future = Future()
+        future: Future = Future()
         self._queue.put((kind, payload, future))
         return future
 
-    async def ask(self, kind, payload=None):
+    async def ask(self, kind: str, payload: Any = None) -> Any:
         """Hand over a job and wait for its result."""
         return await asyncio.wrap_future(self.submit(kind, payload))
 
-    def stop(self):
+    def stop(self) -> None:
         """Finish what waits, then end the thread."""
         self._queue.put(None)
         self._thread.join()
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             waiting = self._waiting()
-            groups = {}
+            groups: dict[str, list[Job]] = {}
             for job in waiting:
                 if job is not None:
                     groups.setdefault(job[0], []).append(job)
@@ -59,14 +65,14 @@ class Worker:
             if None in waiting:
                 return
 
-    def _waiting(self):
+    def _waiting(self) -> list[Job | None]:
         """What is in the queue; waits for the first."""
         jobs = [self._queue.get()]
         while not self._queue.empty():
             jobs.append(self._queue.get())
         return jobs
 
-    def _handle(self, kind, jobs):
+    def _handle(self, kind: str, jobs: list[Job]) -> None:
         try:
             results = self._handlers[kind]([payload for _, payload, _ in jobs])
         except BaseException as error:
