@@ -158,9 +158,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def close(self) -> None:
         """Remove the classifier from the workers."""
-        name, client, _ = self.__dict__.pop("_resident", (None, None, None))
-        if client is not None and client.status == "running":
-            client.unregister_worker_plugin(name)
+        name, client, _ = getattr(self, "_resident", ("", None, None))
+        if client is not None:
+            del self._resident
+            if client.status == "running":
+                client.unregister_worker_plugin(name)
 
     def __enter__(self) -> Self:
         return self
@@ -192,7 +194,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return da.map_blocks(call, X, token=f"ancr-{method}", dtype=dtype, meta=meta, **shape)
 
     def _check_queries(self, X: Any) -> None:
-        shape = getattr(X, "shape", ())
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         if len(shape) != 2 or not hasattr(X, "to_delayed"):
             raise ValueError(f"X must be a Dask array or dataframe of two dimensions, got {type(X).__name__} {shape}")
         if shape[1] != self._fitted.n_features_in_:
@@ -204,7 +206,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             client = default_client()
         except ValueError:
             return _OnWorker(uuid.uuid4().hex, method, fitted)
-        name, home, sent = getattr(self, "_resident", (None, None, None))
+        name, home, sent = getattr(self, "_resident", ("", None, None))
         # Every fit makes a new solver; accessing it here saves each worker from making its own.
         if home is not client or sent is not fitted.solver_:
             self.close()
