@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolved on first use
     from ancr.axes.sets import project_simplex
+    from ancr.axes.spaces import Space
     from ancr.classifiers import (
         ACRClassifier,
         ANCRClassifier,
@@ -50,6 +51,7 @@ _HOMES = {
     "SRCClassifier": "ancr.classifiers",
     "CodePathDisplay": "ancr.classifiers.displays",
     "Dictionary": "ancr.dictionary.atoms",
+    "Space": "ancr.axes.spaces",
     "LabelAudit": "ancr.labels.audit",
     "audit_labels": "ancr.labels.audit",
     "next_to_label": "ancr.labels.next_to_label",
@@ -80,6 +82,7 @@ __all__ = [
     "ResidualDisplay",
     "SACRCClassifier",
     "SRCClassifier",
+    "Space",
     "__version__",
     "audit_labels",
     "compare",

@@ -240,9 +240,7 @@ def cost():
     jobs = {
         "CV fit": lambda: ancr.ANCRClassifierCV().fit(X, y),
         "audit": lambda: ancr.audit_labels(X, y),
-        "audit, settings given": lambda: ancr.audit_labels(
-            X, y, estimator=ancr.ANCRClassifier(kernel="rbf", alpha=0.1)
-        ),
+        "audit, settings given": lambda: ancr.audit_labels(X, y, estimator=ancr.ANCRClassifier(space="rbf", alpha=0.1)),
         "cleanlab, C given": by_cleanlab,
         "cleanlab, C chosen": lambda: suspicion_of_rival("logistic", X, y),
     }

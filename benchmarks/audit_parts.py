@@ -14,14 +14,14 @@ import audit as study
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, Space
 from ancr.labels.audit import audit_fitted
 from ancr.labels.errors import Errors, repetition
 from ancr.labels.held_out import leave_each_out
 from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
 from ancr.selection.temperature import fit_temperature
 
-SETTING = {"kernel": "rbf", "gamma": 1.0, "power": 0.5, "alpha": 0.1, "relaxation": 0.3, "rule": "res"}
+SETTING = {"space": Space("rbf", gamma=1.0, power=0.5), "alpha": 0.1, "relaxation": 0.3, "rule": "res"}
 
 
 def parts(fitted, given):

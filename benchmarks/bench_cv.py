@@ -63,8 +63,7 @@ def grid_search():
     split = Usps().split("N=100", 0)
     X, y = split.X, split.y
     chosen = ancr.ANCRClassifierCV(
-        kernels=["linear"],
-        powers=[1.0],
+        spaces=["linear"],
         constraints=["simplex"],
         alphas=(1e-4, 1e-3, 3e-3, 1e-2, 1e-1),
         relaxations=(0.1, 1.0, 3.0, 10.0, 100.0, None),

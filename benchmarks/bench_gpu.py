@@ -34,7 +34,7 @@ SEED, ALPHA, RHO, ITERATIONS, COMPARED = 0, 1e-3, 1e-2, 5, 1000
 # atoms, features, queries, classes
 SHAPES = {"cars": (8144, 4096, 8041, 196), "small": (1000, 300, 400, 20), "features": (8137, 1280, 1, 196)}
 ADMM = {"solver": "admm", "rho": RHO, "max_iter": ITERATIONS, "code": "c"}
-METHODS = {"exact": {}, "admm": ADMM, "relaxed": {"relaxation": 1.0}, "rbf": {"kernel": "rbf"}}
+METHODS = {"exact": {}, "admm": ADMM, "relaxed": {"relaxation": 1.0}, "rbf": {"space": "rbf"}}
 
 
 def features(scale):

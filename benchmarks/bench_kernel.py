@@ -18,9 +18,10 @@ from _timing import best_times
 from sklearn.svm import SVC
 
 import ancr
+from ancr import Space
 
 SHAPES = {"Stanford 40": (4000, 5532, 40), "CUB-200-2011": (5994, 5794, 200)}
-SPACE = {"kernel": "rbf", "gamma": 0.5, "power": 0.5}
+SPACE = Space("rbf", gamma=0.5, power=0.5)
 METHODS = {
     "exact": partial(ancr.ANCRClassifier, alpha=1e-2),
     "relaxed": partial(ancr.ANCRClassifier, alpha=1e-2, relaxation=0.1),
@@ -43,7 +44,7 @@ def compare_spaces(name, job, repeats):
     train, labels, test = job
     print(f"\n{name}: n={len(train)}, d={train.shape[1]}, {len(test)} queries, {train.dtype}; RBF / linear")
     for method, make in METHODS.items():
-        pair = {"linear": make(power=0.5), "rbf": make(**SPACE)}
+        pair = {"linear": make(space=Space(power=0.5)), "rbf": make(space=SPACE)}
         for clf in pair.values():
             clf.fit(train, labels).predict(test[:256])  # compile
         fit = best_times({key: partial(clf.fit, train, labels) for key, clf in pair.items()}, repeats)
@@ -55,11 +56,11 @@ def compare_spaces(name, job, repeats):
 def compare_with_svc(job):
     """Fit and predict of scikit-learn's SVC as multiples of ours, on the same rows."""
     train, labels, test = job
-    rows = ancr.ANCRClassifier(power=0.5).fit(train, labels).space_.rows
+    rows = ancr.ANCRClassifier(space=Space(power=0.5)).fit(train, labels).space_.rows
     seconds = {}
     for name, clf, change in (
         ("SVC", SVC(kernel="rbf", gamma=0.5, C=10.0, cache_size=1000), rows),
-        *((f"{method}, RBF", make(**SPACE), lambda samples: samples) for method, make in METHODS.items()),
+        *((f"{method}, RBF", make(space=SPACE), lambda samples: samples) for method, make in METHODS.items()),
     ):
         clf.fit(change(train[::8]), labels[::8]).predict(change(test[:64]))  # compile
         start = time.perf_counter()
@@ -78,7 +79,7 @@ def landmarks(sizes, repeats=1):
     samples = (centres[labels] + 0.3 * rng.standard_normal((len(labels), 784))).astype(np.float32)
     seconds = []
     for n in sizes:
-        clf = ancr.ANCRClassifier(kernel="rbf", gamma=1.0, alpha=1e-2, n_landmarks=1000, random_state=0)
+        clf = ancr.ANCRClassifier(space=Space("rbf", gamma=1.0, n_landmarks=1000, random_state=0), alpha=1e-2)
         clf.fit(samples[:2000], labels[:2000]).predict(samples[-10:])  # compile
         job = partial(lambda n, clf: clf.fit(samples[:n], labels[:n]).predict(samples[-1000:]), n, clf)
         seconds.append(best_times({"": job}, repeats)[""])

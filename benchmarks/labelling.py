@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import ancr
+from ancr import Space
 from ancr.datasets import load_cub200, load_stanford40, load_usps
 
 RESULTS = Path(__file__).parent / "results" / "labelling.jsonl"
@@ -27,7 +28,7 @@ LOADERS = {
     "cub": lambda: load_cub200(features=FEATURES),
 }
 # A setting that suits few labels, the same for every data set and round; chosen on random parts of the training sets.
-SETTINGS = {"kernel": "rbf", "gamma": 0.5, "power": 0.5, "alpha": 0.01, "relaxation": 0.3}
+SETTINGS = {"space": Space("rbf", gamma=0.5, power=0.5), "alpha": 0.01, "relaxation": 0.3}
 
 
 def load(name):

@@ -81,9 +81,8 @@ def _without_choice(estimator):
     """The middle of each list of a grid, the first of two."""
     if isinstance(estimator, GridSearchCV):
         return estimator.estimator.set_params(**{key: _middle(values) for key, values in estimator.param_grid.items()})
-    lists = {"kernel": estimator.kernels, "gamma": estimator.gammas, "power": estimator.powers}
     return ancr.RepresentationClassifier(
-        **{name: _middle(values) for name, values in lists.items()},
+        space=estimator.spaces[0] if estimator.spaces else "linear",
         constraint="free" if estimator.get_params().get("constraints") == ["free"] else "simplex",
         alpha=_middle(estimator.alphas),
     )

@@ -19,7 +19,7 @@ def main():
     split = StoredFeatures("cub200", "efficientnet_lite0").split("official", 0)
     X, queries = split.X.astype(np.float32), split.queries.astype(np.float32)
     known = split.y % 5 != 0
-    grid = {"kernels": ["linear"], "powers": [1.0], "constraints": ["simplex"], "rules": ["res"]}
+    grid = {"spaces": ["linear"], "constraints": ["simplex"], "rules": ["res"]}
     clf = ancr.ANCRClassifierCV(**grid, alphas=(1e-2, 1e-1), relaxations=(1.0, 10.0, None), precision=0.9)
     clf.fit(X[known], split.y[known])
     familiar = split.truth % 5 != 0

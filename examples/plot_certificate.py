@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from ancr import solve
+from ancr.solvers import ADMM
 
 X = normalize(load_digits().data)
 atoms, queries = X[:500], X[500:700]
@@ -27,7 +28,7 @@ print(f"largest relative gap {exact.gap.max():.1e}, certified: {exact.verify().s
 stops = [5, 20, 80, 320, 1280]
 bound, error = [], []
 for stop in stops:
-    stopped = solve(atoms, queries, alpha=1e-3, constraint="simplex", solver="admm", rho=0.1, max_iter=stop, code="z")
+    stopped = solve(atoms, queries, alpha=1e-3, constraint="simplex", solver=ADMM(rho=0.1, max_iter=stop, code="z"))
     bound.append(np.median(stopped.gap))
     error.append(np.median((stopped.objective - exact.objective) / exact.objective))
 

@@ -23,16 +23,13 @@ start = time.perf_counter()
 clf = ANCRClassifierCV().fit(X_train, y_train)
 print(f"{len(clf.cv_results_['params'])} settings in {time.perf_counter() - start:.1f} s")
 print(f"expected {clf.best_score_:.3f}, found {clf.score(X_test, y_test):.3f}")
-chosen = {
-    name: clf.best_params_[name] for name in ("kernel", "gamma", "power", "alpha", "constraint", "relaxation", "rule")
-}
-print(chosen)
+print({name: clf.best_params_[name] for name in ("space", "alpha", "constraint", "relaxation", "rule")})
 
 # %%
 # All that was tried. The search scores CRC in all spaces first and refines the best three.
-tried = pd.DataFrame({name: clf.cv_results_[name] for name in ("param_kernel", "param_alpha", "accuracy")})
+tried = pd.DataFrame({name: clf.cv_results_[name] for name in ("param_alpha", "accuracy")})
 figure, ax = plt.subplots(layout="constrained")
-for kernel, group in tried.groupby("param_kernel"):
+for kernel, group in tried.groupby([space.kernel for space in clf.cv_results_["param_space"]]):
     ax.semilogx(group["param_alpha"], group["accuracy"], "o", alpha=0.5, label=kernel)
 ax.set(xlabel="λ", ylabel="leave-one-out accuracy")
 ax.legend(title="kernel")

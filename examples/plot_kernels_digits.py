@@ -13,23 +13,22 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from ancr import ANCRClassifier, CRCClassifier
+from ancr import ANCRClassifier, CRCClassifier, Space
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=200, stratify=y, random_state=0)
 
 spaces = {
-    "linear": {},
-    "power ½": {"power": 0.5},
-    "RBF": {"kernel": "rbf", "gamma": 2.0},
-    "power ½, RBF": {"power": 0.5, "kernel": "rbf", "gamma": 2.0},
+    "linear": Space(),
+    "power ½": Space(power=0.5),
+    "RBF": Space("rbf", gamma=2.0),
+    "power ½, RBF": Space("rbf", gamma=2.0, power=0.5),
 }
 methods = {"CRC": CRCClassifier(alpha=1e-2), "ANCR": ANCRClassifier(alpha=1e-3)}
 scores = {
-    name: [method.set_params(kernel="linear", power=1.0, gamma="scale").set_params(**space).fit(X_train, y_train)
-           .score(X_test, y_test) for space in spaces.values()]
+    name: [method.set_params(space=space).fit(X_train, y_train).score(X_test, y_test) for space in spaces.values()]
     for name, method in methods.items()
-}  # fmt: skip
+}
 
 # %%
 figure, ax = plt.subplots(layout="constrained")

@@ -12,24 +12,24 @@ import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.inspection import DecisionBoundaryDisplay
 
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, Space
 
 X, y = make_moons(120, noise=0.15, random_state=0)
 settings = {
-    "linear": {"kernel": "linear"},
-    "RBF, γ = 1": {"kernel": "rbf", "gamma": 1.0},
-    "RBF, γ = 10": {"kernel": "rbf", "gamma": 10.0},
+    "linear": Space(normalize=False),
+    "RBF, γ = 1": Space("rbf", gamma=1.0, normalize=False),
+    "RBF, γ = 10": Space("rbf", gamma=10.0, normalize=False),
 }
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 for ax, (name, space) in zip(axes, settings.items(), strict=True):
-    clf = ANCRClassifier(alpha=1e-2, normalize=False, **space).fit(X, y)
+    clf = ANCRClassifier(alpha=1e-2, space=space).fit(X, y)
     DecisionBoundaryDisplay.from_estimator(clf, X, ax=ax, response_method="predict", alpha=0.3, grid_resolution=60)
     ax.scatter(*X.T, c=y, s=12, edgecolors="k", linewidths=0.3)
     ax.set(title=f"{name}: {clf.score(X, y):.2f}", xticks=[], yticks=[])
 
 # %%
 # The explanation works in any space: the samples that decided a point between the moons.
-clf = ANCRClassifier(alpha=1e-2, normalize=False, kernel="rbf", gamma=10.0).fit(X, y)
+clf = ANCRClassifier(alpha=1e-2, space=Space("rbf", gamma=10.0, normalize=False)).fit(X, y)
 told = clf.explain(np.array([[0.5, 0.25]]), top=4)[0]
 print(told)

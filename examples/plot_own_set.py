@@ -16,6 +16,7 @@ from sklearn.preprocessing import normalize
 from ancr import RepresentationClassifier, solve
 from ancr._core.arrays import namespace, row_dots
 from ancr.axes.sets import Set
+from ancr.solvers import ADMM
 
 
 class CappedSimplex(Set):
@@ -53,7 +54,7 @@ X_train, y_train, X_test, y_test = X[:300], y[:300], X[300:400], y[300:400]
 caps = [0.02, 0.05, 0.1, 0.3, 1.0]
 scores, largest = [], []
 for cap in caps:
-    clf = RepresentationClassifier(constraint=CappedSimplex(cap), solver="admm", rho=0.1, max_iter=100)
+    clf = RepresentationClassifier(constraint=CappedSimplex(cap), solver=ADMM(rho=0.1, max_iter=100))
     clf.fit(X_train, y_train)
     codes = clf.codes(X_test)
     scores.append(clf.score(X_test, y_test))
@@ -69,7 +70,5 @@ print("largest weight:", [round(value, 3) for value in largest])
 # iteration of ADMM.
 atoms, queries = normalize(X_train[:100]), normalize(X_test[:5])
 for max_iter in (10, 100, 1000):
-    solution = solve(
-        atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.1), solver="admm", rho=0.1, max_iter=max_iter
-    )
+    solution = solve(atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.1), solver=ADMM(rho=0.1, max_iter=max_iter))
     print(f"{max_iter} iterations: largest gap {solution.gap.max():.1e}")

@@ -14,12 +14,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, Space
 
 # %%
 # Wine: alcohol in percent beside proline in mg/l. Without a scaler the largest column dominates.
 X, y = load_wine(return_X_y=True)
-scaled = make_pipeline(StandardScaler(), ANCRClassifier(alpha=1e-2, normalize=False))
+scaled = make_pipeline(StandardScaler(), ANCRClassifier(alpha=1e-2, space=Space(normalize=False)))
 print(f"scaled: {cross_val_score(scaled, X, y, cv=5).mean():.3f}")
 
 # %%

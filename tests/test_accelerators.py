@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ancr import ANCRClassifier, solve
+from ancr import ANCRClassifier, Space, solve
 from ancr._core.arrays import to_numpy
 from ancr._core.budgets import free_bytes
 from tests.test_array_api import (
@@ -70,7 +70,9 @@ def test_settings_are_chosen_as_with_numpy(on_device, grid):
     check_choice(on_device, grid)
 
 
-@pytest.mark.parametrize("clf", [ANCRClassifier(alpha=0.1), ANCRClassifier(relaxation=0.5, kernel="rbf", gamma=1.0)])
+@pytest.mark.parametrize(
+    "clf", [ANCRClassifier(alpha=0.1), ANCRClassifier(relaxation=0.5, space=Space("rbf", gamma=1.0))]
+)
 def test_audits_and_growth_are_those_of_numpy(on_device, clf):
     check_audit(on_device, clf)
     check_growth(on_device, clf)

@@ -53,7 +53,7 @@ CLASSIFIERS = [
     ProCRCClassifier(constraint="simplex", beta=0.1),
     CCRCClassifier(constraint="affine"),
     CROCClassifier(),
-    RepresentationClassifier(constraint="simplex", rule="label", normalize=False),
+    RepresentationClassifier(constraint="simplex", rule="label", space=Space(normalize=False)),
 ]
 
 
@@ -64,22 +64,22 @@ def squared_product(left, right):
 
 # These run on fewer cases: what differs between cases is in the solvers, and the same there.
 IN_SPACES = [
-    CRCClassifier(kernel="rbf", rule="reg"),
-    ACRClassifier(kernel="poly", coef0=1.0),
-    NSCClassifier(kernel="rbf"),
-    ProCRCClassifier(kernel="rbf", constraint="simplex", beta=0.1),
-    ANCRClassifier(kernel="rbf"),
-    ANCRClassifier(kernel="rbf", solver="admm", rho=0.1, max_iter=5),
-    NCRClassifier(kernel=squared_product, power=0.5),
-    ANCRClassifier(kernel="rbf", gamma=2.0, n_landmarks=15, random_state=0),
+    CRCClassifier(space="rbf", rule="reg"),
+    ACRClassifier(space=Space("poly", coef0=1.0)),
+    NSCClassifier(space="rbf"),
+    ProCRCClassifier(space="rbf", constraint="simplex", beta=0.1),
+    ANCRClassifier(space="rbf"),
+    ANCRClassifier(space="rbf", solver="admm", rho=0.1, max_iter=5),
+    NCRClassifier(space=Space(squared_product, power=0.5)),
+    ANCRClassifier(space=Space("rbf", gamma=2.0, n_landmarks=15, random_state=0)),
     ANCRClassifier(relaxation=0.5),
-    ANCRClassifier(relaxation=0.5, kernel="rbf", code="z"),
-    NCRClassifier(relaxation=0.5, kernel="rbf"),
+    ANCRClassifier(relaxation=0.5, space="rbf", code="z"),
+    NCRClassifier(relaxation=0.5, space="rbf"),
     SRCClassifier(alpha=1.0),
-    SRCClassifier(alpha=0.3, kernel="rbf"),
-    RepresentationClassifier(quadratic="l1", constraint="nonnegative", alpha=0.5, kernel="rbf"),
+    SRCClassifier(alpha=0.3, space="rbf"),
+    RepresentationClassifier(quadratic="l1", constraint="nonnegative", alpha=0.5, space="rbf"),
     SACRCClassifier(n_nonzero=5),
-    SACRCClassifier(n_nonzero=50, kernel="rbf"),
+    SACRCClassifier(n_nonzero=50, space="rbf"),
 ]
 EVERY = CLASSIFIERS + IN_SPACES
 
@@ -178,8 +178,8 @@ WEIGHTED = [
     NCRClassifier(alpha=0.1),
     ANCRClassifier(alpha=0.1, solver="admm", rho=0.1, max_iter=5),
     ANCRClassifier(alpha=0.1, relaxation=0.5),
-    NCRClassifier(alpha=0.1, relaxation=0.5, kernel="rbf"),
-    SRCClassifier(alpha=0.5, kernel="rbf"),
+    NCRClassifier(alpha=0.1, relaxation=0.5, space="rbf"),
+    SRCClassifier(alpha=0.5, space="rbf"),
 ]
 
 
@@ -222,7 +222,7 @@ def test_two_classes(arrays):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_explanations_are_numpy_arrays(arrays, kernel):
     samples, queries = CASES["n > d"][0], CASES["n > d"][1][:10]
-    truth, clf = np.arange(60) % 3, ANCRClassifier(kernel=kernel)
+    truth, clf = np.arange(60) % 3, ANCRClassifier(space=kernel)
     plain = clone(clf).fit(samples, truth).explain(queries, top=2)
     moved = clone(clf).fit(arrays(samples), arrays(truth)).explain(arrays(queries), top=2)
     for expected, found in zip(plain, moved, strict=True):
@@ -241,7 +241,7 @@ def test_small_blocks_give_the_same(arrays):
 
 
 @pytest.mark.parametrize(
-    "space", [{}, {"kernel": "rbf"}, {"kernel": "poly", "coef0": 1.0}, {"relaxation": 0.1}], ids=str
+    "space", [{}, {"space": "rbf"}, {"space": Space("poly", coef0=1.0, normalize=False)}, {"relaxation": 0.1}], ids=str
 )
 @pytest.mark.parametrize("constraint", ["free", "affine", "nonnegative", "simplex"])
 def test_solutions_certify_themselves(arrays, constraint, space):
@@ -260,7 +260,7 @@ def test_precomputed_inner_products_with_weights_of_zero(arrays):
     X, y = rng.random((12, 5)), np.arange(12) % 3
     gram, weights = X @ X.T, np.arange(12) % 4
     plain, moved = (
-        ANCRClassifier(kernel="precomputed").fit(put(gram), y, sample_weight=weights).codes(put(gram[:3]))
+        ANCRClassifier(space="precomputed").fit(put(gram), y, sample_weight=weights).codes(put(gram[:3]))
         for put in (np.asarray, arrays)
     )
     np.testing.assert_allclose(in_numpy(moved), in_numpy(plain), atol=1e-9)
@@ -270,23 +270,27 @@ def test_precomputed_inner_products(arrays):
     atoms, queries = CASES["n > d"]
     gram, cross = atoms @ atoms.T, queries @ atoms.T
     for settings in ({}, {"constraint": "free"}, {"relaxation": 0.1}):
-        plain, moved = (solve(put(gram), put(cross), kernel="precomputed", **settings) for put in (np.asarray, arrays))
+        plain, moved = (solve(put(gram), put(cross), space="precomputed", **settings) for put in (np.asarray, arrays))
         np.testing.assert_allclose(in_numpy(moved.codes), in_numpy(plain.codes), atol=1e-8)
         assert in_numpy(moved.verify()).all()
     with pytest.raises(ValueError, match="symmetric"):
-        solve(arrays(gram + np.triu(gram)), arrays(cross), kernel="precomputed")
+        solve(arrays(gram + np.triu(gram)), arrays(cross), space="precomputed")
 
 
 def test_far_from_the_origin_an_rbf_kernel_keeps_its_digits(arrays):
     atoms, queries = (rows + 1e6 for rows in CASES["n > d"])
-    plain, moved = (solve(put(atoms), put(queries), kernel="rbf", gamma=0.1) for put in (np.asarray, arrays))
+    plain, moved = (
+        solve(put(atoms), put(queries), space=Space("rbf", gamma=0.1, normalize=False)) for put in (np.asarray, arrays)
+    )
     np.testing.assert_allclose(in_numpy(moved.codes), in_numpy(plain.codes), atol=1e-6)
 
 
 def test_a_kernel_that_is_none_is_told(arrays):
     atoms, queries = map(arrays, CASES["n > d"])
     with pytest.warns(UserWarning, match="not positive semi-definite"):
-        solution = solve(atoms, queries, kernel="poly", degree=1, coef0=-5.0, constraint="free", alpha=10.0)
+        solution = solve(
+            atoms, queries, space=Space("poly", degree=1, coef0=-5.0, normalize=False), constraint="free", alpha=10.0
+        )
     assert not in_numpy(solution.verify()).any()
 
 
@@ -364,8 +368,8 @@ def some_digits(n_train):
 
 
 GRIDS = [
-    {"gammas": [1.0], "powers": [1.0], "alphas": [1e-2, 1e-1], "relaxations": [0.3, None]},
-    {"kernels": ["linear"], "powers": [0.5], "alphas": [1e-2, 1e-1], "relaxations": [1.0, None], "cv": 3},
+    {"spaces": ["linear", Space("rbf", gamma=1.0)], "alphas": [1e-2, 1e-1], "relaxations": [0.3, None]},
+    {"spaces": [Space(power=0.5)], "alphas": [1e-2, 1e-1], "relaxations": [1.0, None], "cv": 3},
 ]
 
 
@@ -441,7 +445,7 @@ def test_queries_that_stall_are_left_out_on_the_host(arrays, monkeypatch):
 
 @pytest.mark.parametrize(
     "estimator",
-    [ANCRClassifier(alpha=0.1), ANCRClassifier(alpha=0.1, relaxation=0.5, kernel="rbf"), CRCClassifier(alpha=0.1)],
+    [ANCRClassifier(alpha=0.1), ANCRClassifier(alpha=0.1, relaxation=0.5, space="rbf"), CRCClassifier(alpha=0.1)],
     ids=lambda clf: str(clf).replace("\n", ""),
 )
 def test_audits_are_those_of_numpy(arrays, estimator):
@@ -480,7 +484,7 @@ def check_next(arrays, kernel, strategy):
     samples, truth, _ = some_digits(90)
 
     def chosen(put):
-        clf = ANCRClassifier(kernel=kernel, gamma=1.0).fit(put(samples[:40]), put(truth[:40]))
+        clf = ANCRClassifier(space=Space(kernel, gamma=1.0)).fit(put(samples[:40]), put(truth[:40]))
         return next_to_label(clf, put(samples[40:]), 5, labelled=[1, 2], strategy=strategy)
 
     np.testing.assert_array_equal(chosen(arrays), chosen(np.asarray))
@@ -492,8 +496,8 @@ def check_next(arrays, kernel, strategy):
         CRCClassifier(alpha=0.1),
         ACRClassifier(),
         ANCRClassifier(),
-        ANCRClassifier(kernel="rbf", gamma=1.0),
-        ANCRClassifier(normalize=False, relaxation=1.0),
+        ANCRClassifier(space=Space("rbf", gamma=1.0)),
+        ANCRClassifier(space=Space(normalize=False), relaxation=1.0),
     ],
     ids=lambda clf: str(clf).replace("\n", ""),
 )

@@ -102,7 +102,7 @@ def test_log_probabilities_are_finite(digits):
     clf = ancr.ANCRClassifier(temperature=1e-5).fit(X, y)
     assert (clf.predict_proba(Q) == 0).any()
     assert np.isfinite(clf.predict_log_proba(Q)).all()
-    chosen = ancr.RepresentationClassifierCV(kernels=["linear"], powers=[1.0]).fit(X, y)
+    chosen = ancr.RepresentationClassifierCV(spaces=["linear"]).fit(X, y)
     np.testing.assert_allclose(np.exp(chosen.predict_log_proba(Q)), chosen.predict_proba(Q), atol=1e-12)
 
 

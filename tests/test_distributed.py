@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import ancr
+from ancr import Space
 from ancr.distributed import DaskClassifier, ShardedClassifier
 from ancr.distributed.shards import Question, Shard, price
 from tests.components import component
@@ -74,7 +75,7 @@ def test_lazy_arrays_give_the_answers_of_one_machine(estimator, data, cluster):
 
 
 @pytest.mark.all
-@pytest.mark.parametrize("estimator", [ancr.ANCRClassifier(kernel="rbf"), ancr.CRCClassifier()], ids=str)
+@pytest.mark.parametrize("estimator", [ancr.ANCRClassifier(space="rbf"), ancr.CRCClassifier()], ids=str)
 def test_a_classifier_on_a_device_answers_on_every_worker(estimator, data, cluster):
     torch = component("torch")
     X, y, Q = data
@@ -246,7 +247,11 @@ def write(folder, X, y, kind):
 @pytest.mark.parametrize("kind", ["npy", "zarr", "parquet"])
 @pytest.mark.parametrize(
     "estimator",
-    [ancr.ANCRClassifier(), ancr.NCRClassifier(alpha=1e-2, rule="reg"), ancr.ANCRClassifier(normalize=False)],
+    [
+        ancr.ANCRClassifier(),
+        ancr.NCRClassifier(alpha=1e-2, rule="reg"),
+        ancr.ANCRClassifier(space=Space(normalize=False)),
+    ],
     ids=["simplex", "orthant", "as given"],
 )
 def test_shards_give_the_answer_of_one_machine(estimator, kind, data, cluster, tmp_path):
@@ -338,7 +343,7 @@ def test_single_precision_files_are_certified_in_double(data, cluster, tmp_path)
 def test_single_precision_files_about_their_mean(data, cluster, tmp_path, offset):
     X, y, Q = data
     X = (X + offset).astype(np.float32)
-    estimator = ancr.ANCRClassifier(alpha=1e-3, normalize=False)
+    estimator = ancr.ANCRClassifier(alpha=1e-3, space=Space(normalize=False))
     solution = ShardedClassifier(estimator).fit(*write(tmp_path, X, y, "npy")).solve(Q + offset)
     assert solution.converged.all()
     atoms = X.astype(np.longdouble)

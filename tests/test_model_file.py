@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 
 import ancr
 from ancr.samples.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
+from tests.grids import spaces_with
 
 
 @pytest.fixture
@@ -39,9 +40,9 @@ def test_a_loaded_model_predicts_the_same(saved):
 @pytest.mark.parametrize(
     "params",
     [
-        {"kernel": "rbf", "gamma": 0.5, "power": 0.5},
-        {"kernel": "poly", "degree": 2, "coef0": 1.0},
-        {"kernel": "rbf", "n_landmarks": 8, "random_state": 0},
+        {"space": "rbf", "space__gamma": 0.5, "space__power": 0.5},
+        {"space__kernel": "poly", "space__degree": 2, "space__coef0": 1.0},
+        {"space__kernel": "rbf", "space__n_landmarks": 8, "space__random_state": 0},
     ],
     ids=str,
 )
@@ -49,14 +50,14 @@ def test_the_space_of_a_model_is_saved(tmp_path, params):
     samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
     Model("ANCR", params, samples, labels, np.arange(20).astype(str)).save(tmp_path / "model.npz")
     loaded = Model.load(tmp_path / "model.npz").build()
-    expected = ancr.ANCRClassifier(**params).fit(samples, labels)
+    expected = ancr.ANCRClassifier().set_params(**params).fit(samples, labels)
     np.testing.assert_array_equal(loaded.decision_function(samples + 0.1), expected.decision_function(samples + 0.1))
 
 
 def test_code_is_not_saved(tmp_path):
     samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
-    model = Model("ANCR", {"kernel": np.dot}, samples, labels, np.arange(20).astype(str))
-    with pytest.raises(ModelFileError, match=r"kernel=.* cannot be saved: a model file holds names and numbers"):
+    model = Model("ANCR", {"space": np.dot}, samples, labels, np.arange(20).astype(str))
+    with pytest.raises(ModelFileError, match=r"space=.* cannot be saved: a model file holds names and numbers"):
         model.save(tmp_path / "model.npz")
     assert not (tmp_path / "model.npz").exists()
 
@@ -107,7 +108,7 @@ def test_every_method_name_makes_its_classifier():
 def test_a_model_of_ancr_cv_keeps_what_was_chosen(tmp_path):
     X, y = load_digits(return_X_y=True)
     X, labels, names = X[:200], y[:200].astype(str), np.arange(200).astype(str)
-    model = Model("ANCR-CV", {"gammas": [1.0], "relaxations": [0.3, None]}, X, labels, names)
+    model = Model("ANCR-CV", {"spaces": spaces_with(1.0), "relaxations": [0.3, None]}, X, labels, names)
     fitted = model.build()
     model.settled(fitted).save(tmp_path / "model.npz")
     loaded = Model.load(tmp_path / "model.npz")

@@ -19,7 +19,7 @@ from ancr.solvers.leave_one_out import LeaveOneOut
 from tests.array_libraries import converter
 
 SETS = ["free", "affine", "nonnegative", "simplex"]
-KERNELS = [{}, {"kernel": "rbf", "gamma": 0.5}]
+KERNELS = [{}, {"space": Space("rbf", gamma=0.5)}]
 
 
 def class_mask(labels):
@@ -58,7 +58,7 @@ def products(X, Q, space):
     if not space:
         return unit @ unit.T, queries @ unit.T
     apart = ((unit[:, None] - unit) ** 2).sum(axis=2), ((queries[:, None] - unit) ** 2).sum(axis=2)
-    return tuple(np.exp(-space["gamma"] * squares) for squares in apart)
+    return tuple(np.exp(-space["space"].gamma * squares) for squares in apart)
 
 
 @pytest.mark.parametrize("space", KERNELS, ids=["linear", "rbf"])
@@ -95,7 +95,7 @@ def test_relaxed(constraint, shape, space):
 def test_admm_finds_the_same(solver, constraint):
     X, y, Q, weights = a_problem(3)
     one = ancr.RepresentationClassifier(constraint=constraint, alpha=0.1)
-    other = clone(one).set_params(solver=solver, tol=1e-9, max_iter=100_000)
+    other = clone(one).set_params(solver=solver, solver__tol=1e-9, solver__max_iter=100_000)
     codes = [_dense(clf.fit(X, y, sample_weight=weights).codes(Q)) for clf in (one, other)]
     np.testing.assert_allclose(*codes, atol=1e-6)
 
@@ -122,7 +122,7 @@ def test_class_terms(quadratic, constraint):
 @pytest.mark.parametrize("constraint", ["affine", "simplex"])
 def test_an_offset_costs_no_digits(constraint):
     X, y, Q, weights = a_problem(5, offset=1e4)
-    clf = ancr.RepresentationClassifier(constraint=constraint, alpha=0.1, normalize=False)
+    clf = ancr.RepresentationClassifier(constraint=constraint, alpha=0.1, space=Space(normalize=False))
     far = clf.fit(X, y, sample_weight=weights).codes(Q)
     near = clf.fit(X - 1e4, y, sample_weight=weights).codes(Q - 1e4)
     np.testing.assert_allclose(_dense(far), _dense(near), atol=1e-7)
@@ -170,7 +170,7 @@ def test_weight_zero_in_a_kernel(kernel):
     X, y, Q, weights = a_problem(8, 40, 12)
     weights[::3] = 0.0
     kept = np.flatnonzero(weights)
-    space = {"kernel": kernel} if kernel == "precomputed" else {"kernel": kernel, "gamma": "scale"}
+    space = {"space": kernel}
     given, queries = (X @ X.T, Q @ X.T) if kernel == "precomputed" else (X, Q)
     part = (given[np.ix_(kept, kept)], queries[:, kept]) if kernel == "precomputed" else (X[kept], Q)
     for settings in ({"alpha": 0.1}, {"alpha": 0.1, "relaxation": 0.5}):
@@ -221,7 +221,7 @@ def test_cross_validation_takes_weights():
     X, y = load_digits(return_X_y=True)
     X, y, Q = X[:300], y[:300], X[300:400]
     weights = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
-    grid = {"kernels": ["linear"], "powers": [1.0], "alphas": [1e-2, 1e-1], "relaxations": [1.0]}
+    grid = {"spaces": ["linear"], "alphas": [1e-2, 1e-1], "relaxations": [1.0]}
     kept = weights > 0
     one = ancr.ANCRClassifierCV(**grid).fit(X, y, sample_weight=weights)
     other = ancr.ANCRClassifierCV(**grid).fit(X[kept], y[kept])

@@ -213,4 +213,4 @@ def test_queries_are_scaled_as_the_atoms_were(iris):
     X, y, Q, _ = iris
     clf = ancr.CRCClassifier().fit(X, y)
     expected = clf.residuals(Q)
-    np.testing.assert_array_equal(clf.set_params(normalize=False).residuals(Q), expected)
+    np.testing.assert_array_equal(clf.set_params(space__normalize=False).residuals(Q), expected)

@@ -48,8 +48,8 @@ def test_labels_do_not_reorder_the_columns():
     rng = np.random.default_rng(0)
     atoms, queries, labels = rng.standard_normal((10, 4)), rng.standard_normal((3, 4)), np.arange(10) % 3
     for solver, constraint in (("exact", "simplex"), ("exact", "free"), ("admm", "simplex")):
-        plain = solve(atoms, queries, constraint=constraint, solver=solver, rho=1.0)
-        labelled = solve(atoms, queries, constraint=constraint, solver=solver, rho=1.0, labels=labels)
+        plain = solve(atoms, queries, constraint=constraint, solver=solver)
+        labelled = solve(atoms, queries, constraint=constraint, solver=solver, labels=labels)
         difference = plain.codes - labelled.codes
         assert abs(difference).max() < 1e-4
         np.testing.assert_allclose(labelled.objective, plain.objective, atol=1e-5)

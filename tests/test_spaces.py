@@ -154,12 +154,12 @@ def test_kernel_values_are_computed_once_for_a_block_and_not_kept(monkeypatch):
 
     X, y = rng.standard_normal((30, 5)), np.arange(30) % 2
     for settings in ({}, {"relaxation": 0.5}, {"rule": "reg"}):
-        clf = ancr.ANCRClassifier(kernel=counted, **settings).fit(X, y)
+        clf = ancr.ANCRClassifier(space=counted, **settings).fit(X, y)
         clf.predict(X[:8])
         calls.clear()
         clf.predict(X[:8] + 1.0)
         assert 1 <= calls.count(8) <= 2  # k(y, x) and, for ‖φ(y)‖, k(y, y)
-    solution = ancr.solve(X, X[:8], kernel="rbf")
+    solution = ancr.solve(X, X[:8], space="rbf")
     held = [value for value in vars(solution).values() if isinstance(value, np.ndarray) and value.shape == (8, 30)]
     assert not held
     assert solution.queries.shape == (8, 5)
@@ -169,9 +169,9 @@ def test_kernel_values_are_computed_once_for_a_block_and_not_kept(monkeypatch):
 def test_a_callable_and_a_matrix_agree_with_the_named_kernel(settings):
     X, y = make_classification(90, 12, n_informative=8, n_classes=3, random_state=0)
     X, y, Q = X[:60], y[:60], X[60:]
-    named = ancr.ANCRClassifier(kernel="rbf", gamma=0.4, normalize=False, **settings).fit(X, y)
-    called = ancr.ANCRClassifier(kernel=partial(rbf_kernel, gamma=0.4), normalize=False, **settings).fit(X, y)
-    given = ancr.ANCRClassifier(kernel="precomputed", **settings).fit(rbf_kernel(X, gamma=0.4), y)
+    named = ancr.ANCRClassifier(space=Space("rbf", gamma=0.4, normalize=False), **settings).fit(X, y)
+    called = ancr.ANCRClassifier(space=Space(partial(rbf_kernel, gamma=0.4), normalize=False), **settings).fit(X, y)
+    given = ancr.ANCRClassifier(space="precomputed", **settings).fit(rbf_kernel(X, gamma=0.4), y)
     cross = rbf_kernel(Q, X, gamma=0.4)
     for method in ("residuals", "decision_function", "predict_proba"):
         wanted = getattr(named, method)(Q)
@@ -186,8 +186,8 @@ def test_a_callable_and_a_matrix_agree_with_the_named_kernel(settings):
 def test_precomputed_is_pairwise_for_scikit_learn():
     X, y = load_digits(return_X_y=True)
     X, y = X[:200] / 16.0, y[:200]
-    clf = ancr.ANCRClassifier(kernel="rbf", gamma=0.1, normalize=False)
-    matrix = ancr.ANCRClassifier(kernel="precomputed")
+    clf = ancr.ANCRClassifier(space=Space("rbf", gamma=0.1, normalize=False))
+    matrix = ancr.ANCRClassifier(space="precomputed")
     gram = rbf_kernel(X, gamma=0.1)
     np.testing.assert_allclose(cross_val_score(matrix, gram, y, cv=3), cross_val_score(clf, X, y, cv=3))
 
@@ -205,7 +205,7 @@ def test_the_order_of_the_space():
 
 def test_power_of_a_linear_space_is_that_of_samples_prepared_by_hand():
     X, y = load_digits(return_X_y=True)
-    clf = ancr.CRCClassifier(power=0.5).fit(X[:200], y[:200])
+    clf = ancr.CRCClassifier(space=Space(power=0.5)).fit(X[:200], y[:200])
     by_hand = ancr.CRCClassifier().fit(np.sqrt(X[:200]), y[:200])
     np.testing.assert_allclose(clf.residuals(X[200:220]), by_hand.residuals(np.sqrt(X[200:220])))
 
@@ -213,7 +213,7 @@ def test_power_of_a_linear_space_is_that_of_samples_prepared_by_hand():
 @pytest.mark.parametrize("method", ["ANCR", "CRC", "ACR", "ProCRC", "SRC", "NSC", "SACRC", "CROC"])
 def test_single_precision(method):
     X, y = load_digits(return_X_y=True)
-    classifier = partial(getattr(ancr, f"{method}Classifier"), kernel="rbf", power=0.5, alpha=1e-2)
+    classifier = partial(getattr(ancr, f"{method}Classifier"), space=Space("rbf", power=0.5), alpha=1e-2)
     double = classifier().fit(X[:300], y[:300])
     single = classifier().fit(X[:300].astype("f4"), y[:300])
     residuals = single.residuals(X[300:340].astype("f4"))
@@ -232,7 +232,7 @@ def test_single_precision_is_certified(settings):
         (800, 0.1, 0.1),
     ):  # the second one: inner products that have much in common
         atoms, queries = rng.standard_normal((n, 10)).astype("f4"), rng.standard_normal((9, 10)).astype("f4")
-        given = {"kernel": "rbf", "gamma": gamma, "alpha": alpha, "normalize": True, "labels": np.arange(n) % 3}
+        given = {"space": Space("rbf", gamma=gamma), "alpha": alpha, "labels": np.arange(n) % 3}
         assert ancr.solve(atoms, queries, **given, **settings).verify().all()
 
 
@@ -241,7 +241,11 @@ def test_single_precision_is_certified(settings):
 )
 def test_growing_is_fitting(classifier):
     X, y = make_classification(150, 10, n_informative=8, n_classes=3, random_state=1)
-    for settings in ({"kernel": "rbf", "gamma": 0.3}, {"kernel": "poly", "gamma": 0.5}, {"power": 0.5}):
+    for settings in (
+        {"space": Space("rbf", gamma=0.3)},
+        {"space": Space("poly", gamma=0.5)},
+        {"space": Space(power=0.5)},
+    ):
         whole = classifier(**settings).fit(X[:120], y[:120])
         grown = classifier(**settings)
         for part in (slice(0, 50), slice(50, 55), slice(55, 120)):
@@ -253,12 +257,12 @@ def test_growing_is_fitting(classifier):
 
 def test_pickle_and_clone():
     X, y = load_digits(return_X_y=True)
-    for settings in ({"kernel": "rbf", "power": 0.5}, {"kernel": "rbf", "n_landmarks": 30, "random_state": 0}):
-        clf = ancr.ANCRClassifier(**settings).fit(X[:200], y[:200])
+    for space in (Space("rbf", power=0.5), Space("rbf", n_landmarks=30, random_state=0)):
+        clf = ancr.ANCRClassifier(space=space).fit(X[:200], y[:200])
         again = pickle.loads(pickle.dumps(clf))
         np.testing.assert_array_equal(again.decision_function(X[200:230]), clf.decision_function(X[200:230]))
         assert clone(clf).get_params() == clf.get_params()
-        assert clone(clf).set_params(gamma=2.0).gamma == 2.0
+        assert clone(clf).set_params(space__gamma=2.0).space.gamma == 2.0
 
 
 @pytest.mark.parametrize(("quadratic", "constraint", "relaxation"), CASES)
@@ -269,17 +273,17 @@ def test_degenerate_samples(quadratic, constraint, relaxation):
     for atoms in (np.repeat(tall, 2, axis=0), np.vstack([tall, np.zeros((3, 3))]), tall, np.ones((4, 2))):
         settings = {"constraint": constraint, "quadratic": quadratic, "relaxation": relaxation, "beta": BETA}
         for kernel in ("rbf", "poly"):
-            s = ancr.solve(atoms, atoms[:3] + 0.1, kernel=kernel, alpha=0.01, labels=np.arange(len(atoms)), **settings)
+            s = ancr.solve(atoms, atoms[:3] + 0.1, space=kernel, alpha=0.01, labels=np.arange(len(atoms)), **settings)
             assert s.verify(tol=1e-6, feasibility=1e-9).all()
 
 
 def test_indefinite_kernels_are_told_and_never_certified():
     X, _ = make_classification(40, 6, random_state=0)
-    kernels = [{"kernel": lambda a, b: -np.abs(a[:, :1] - b[:, :1].T)}, {"kernel": "poly", "coef0": -1.0}]
+    kernels = [lambda a, b: -np.abs(a[:, :1] - b[:, :1].T), Space("poly", coef0=-1.0, normalize=False)]
     for kernel, constraint in product(kernels, SETS):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            solution = ancr.solve(X, X[:4] + 0.1, constraint=constraint, **kernel)
+            solution = ancr.solve(X, X[:4] + 0.1, constraint=constraint, space=kernel)
         assert any("is not positive semi-definite" in str(warning.message) for warning in caught)
         assert np.isfinite(dense(solution.codes)).all()
         assert not solution.verify().any()
@@ -288,18 +292,19 @@ def test_indefinite_kernels_are_told_and_never_certified():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel": "sigmoid"}, "'kernel' parameter of ANCRClassifier"),
-        ({"gamma": 0.0}, "'gamma' parameter"),
-        ({"gamma": "auto"}, "'gamma' parameter"),
-        ({"degree": -1}, "'degree' parameter"),
-        ({"degree": 2.5}, "'degree' parameter"),
-        ({"power": 0.0}, "'power' parameter"),
-        ({"n_landmarks": 0}, "'n_landmarks' parameter"),
-        ({"n_landmarks": 5}, "n_landmarks goes with a kernel"),
-        ({"kernel": lambda a, b: a}, "one number per pair of samples"),
-        ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN or infinity"),
-        ({"kernel": "precomputed"}, "square matrix of inner products"),
-        ({"solver": "admm", "kernel": "rbf", "constraint": "affine"}, "sets with inequalities"),
+        ({"space": "sigmoid"}, "'space' parameter of ANCRClassifier"),
+        ({"space": Space("sigmoid")}, "'kernel' parameter of Space"),
+        ({"space": Space(gamma=0.0)}, "'gamma' parameter"),
+        ({"space": Space(gamma="auto")}, "'gamma' parameter"),
+        ({"space": Space(degree=-1)}, "'degree' parameter"),
+        ({"space": Space(degree=2.5)}, "'degree' parameter"),
+        ({"space": Space(power=0.0)}, "'power' parameter"),
+        ({"space": Space(n_landmarks=0)}, "'n_landmarks' parameter"),
+        ({"space": Space(n_landmarks=5)}, "n_landmarks requires a non-linear kernel"),
+        ({"space": lambda a, b: a}, "one number per pair of samples"),
+        ({"space": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN or infinity"),
+        ({"space": "precomputed"}, "square matrix of inner products"),
+        ({"solver": "admm", "space": "rbf", "constraint": "affine"}, "sets with inequalities"),
     ],
 )
 def test_bad_settings_are_named(settings, message):
@@ -313,13 +318,13 @@ def test_bad_matrices_are_named():
     X, y = make_classification(40, 6, random_state=0)
     gram = X @ X.T
     with pytest.raises(ValueError, match="symmetric matrix"):
-        ancr.ANCRClassifier(kernel="precomputed").fit(gram + np.triu(np.ones_like(gram)), y)
+        ancr.ANCRClassifier(space="precomputed").fit(gram + np.triu(np.ones_like(gram)), y)
     with pytest.raises(ValueError, match="power and n_landmarks need samples"):
-        ancr.ANCRClassifier(kernel="precomputed", power=0.5).fit(gram, y)
+        ancr.ANCRClassifier(space=Space("precomputed", power=0.5)).fit(gram, y)
     with pytest.raises(AttributeError, match="partial_fit"):
-        ancr.ANCRClassifier(kernel="precomputed").partial_fit(gram, y)
+        ancr.ANCRClassifier(space="precomputed").partial_fit(gram, y)
     with pytest.raises(ValueError, match=r"needs coordinates.*n_landmarks"):
-        ancr.SRCClassifier(kernel="rbf", solver="interior_point").fit(X, y)
+        ancr.SRCClassifier(space="rbf", solver="interior_point").fit(X, y)
 
 
 def test_too_many_samples_for_a_gram_matrix_are_told_of_landmarks():
@@ -331,10 +336,10 @@ def test_too_many_samples_for_a_gram_matrix_are_told_of_landmarks():
 def test_landmarks_approach_the_kernel():
     X, y = load_digits(return_X_y=True)
     X, y, Q = X[:300], y[:300], X[300:400]
-    exact = ancr.ANCRClassifier(kernel="rbf", alpha=1e-2).fit(X, y)
+    exact = ancr.ANCRClassifier(space="rbf", alpha=1e-2).fit(X, y)
     errors, apart = [], []
     for count in (10, 100, 300):
-        near = ancr.ANCRClassifier(kernel="rbf", alpha=1e-2, n_landmarks=count, random_state=0).fit(X, y)
+        near = ancr.ANCRClassifier(space=Space("rbf", n_landmarks=count, random_state=0), alpha=1e-2).fit(X, y)
         assert near.dictionary_.has_coordinates
         errors.append(near.space_.error_)
         apart.append(np.abs(near.residuals(Q) ** 2 - exact.residuals(Q) ** 2).max())
@@ -348,9 +353,9 @@ def test_landmarks_approach_the_kernel():
 def test_landmarks_in_a_process_that_has_compiled_nothing():
     code = """
 import numpy as np
-from ancr import ANCRClassifier
+from ancr import ANCRClassifier, Space
 X = np.random.default_rng(0).random((60, 9))
-print(ANCRClassifier(kernel="rbf", n_landmarks=20, random_state=0).fit(X, np.arange(60) % 3).predict(X[:3]).shape)
+print(ANCRClassifier(space=Space("rbf", n_landmarks=20, random_state=0)).fit(X, np.arange(60) % 3).predict(X[:3]).shape)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stdout == "(3,)\n", run.stderr
@@ -366,9 +371,8 @@ def test_admm_and_matching_pursuit_run_without_coordinates():
         )
         np.testing.assert_allclose(dense(kernel.codes), dense(plain.codes), atol=1e-9)
     labels = np.arange(40) % 4
-    settings = {"n_nonzero": 5, "normalize": False}
-    one = ancr.SACRCClassifier(kernel=lambda a, b: a @ b.T, **settings).fit(atoms, labels)
-    other = ancr.SACRCClassifier(**settings).fit(atoms, labels)
+    one = ancr.SACRCClassifier(n_nonzero=5, space=Space(lambda a, b: a @ b.T, normalize=False)).fit(atoms, labels)
+    other = ancr.SACRCClassifier(n_nonzero=5, space=Space(normalize=False)).fit(atoms, labels)
     np.testing.assert_allclose(one.codes(queries), other.codes(queries), atol=1e-9)
 
 
@@ -394,12 +398,12 @@ def test_kernels_agree_with_scikit_learn():
     np.testing.assert_allclose(Function(rbf_kernel).squares(left), np.ones(30))
 
 
-REPRESENTATIVE = ancr.ANCRClassifier(kernel="rbf", power=0.5)
+REPRESENTATIVE = ancr.ANCRClassifier(space=Space("rbf", power=0.5))
 RELATIVES = [
-    *(getattr(ancr, name)(kernel="rbf", power=0.5) for name in ancr.__all__ if name.endswith("Classifier")),
-    ancr.ANCRClassifier(kernel="rbf", relaxation=0.1),
+    *(getattr(ancr, name)(space=Space("rbf", power=0.5)) for name in ancr.__all__ if name.endswith("Classifier")),
+    ancr.ANCRClassifier(space="rbf", relaxation=0.1),
 ]
-PAIRWISE = ancr.ANCRClassifier(kernel="precomputed")
+PAIRWISE = ancr.ANCRClassifier(space="precomputed")
 
 
 def expected_failures(estimator):

@@ -24,12 +24,17 @@ class AxisObject:
             setattr(self, name, value)
         return self
 
+    def changed_params(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        known = signature(type(self)).parameters
+        return {name: value for name, value in self.get_params().items() if repr(value) != repr(known[name].default)}
+
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.changed_params().items())
         return f"{type(self).__name__}({shown})"
 
 
-def check_takes(function: Callable, argument: str, *names: str) -> None:
+def check_takes(function: Callable[..., Any], argument: str, *names: str) -> None:
     """Raise a TypeError that names ``argument`` if a user's function cannot be called with so many arguments."""
     try:
         signature(function).bind(*names)

@@ -5,7 +5,7 @@ r"""The first axis: where samples live. A power, the unit norm, a kernel, in thi
 A space is made from its parameters alone; `Space.prepare` returns a copy that knows what it has to learn from the
 training samples (the width of ``gamma="scale"``, landmarks), and makes their dictionary and the rows of queries:
 
-    space = Space(kernel="rbf", power=0.5).prepare(samples)
+    space = Space("rbf", power=0.5).prepare(samples)
     dictionary, rows = space.dictionary(samples, labels), space.rows(queries)
 
 All that follows needs inner products alone. Where the Gram matrix would not fit, ``n_landmarks`` gives coordinates.
@@ -13,16 +13,15 @@ All that follows needs inner products alone. Where the Gram matrix would not fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from functools import partial
-from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ancr._core.arrays import (
     Array,
@@ -52,9 +51,9 @@ _POOL, _MEASURED = 3, 2000
 _LEAST_SHARE = {True: 1e-6, False: 1e-12}
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-# Valid parameters; the classifiers and `ancr.solve` check theirs against the same table.
-PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions({"linear", "rbf", "poly", "precomputed"}), callable],
+_NAMED = StrOptions({"linear", "rbf", "poly", "precomputed"})
+_PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [_NAMED, callable],
     "gamma": [StrOptions({"scale"}), _POSITIVE],
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -63,11 +62,6 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
 }
-# The parameters that classifiers pass on.
-PARAMETERS = tuple(PARAMETER_CONSTRAINTS)
-# Kernels whose space has the samples' own coordinates, those whose samples are inner products already, and those that
-# have a width.
-WITH_COORDINATES, PAIRWISE, WITH_GAMMA = ("linear",), ("precomputed",), ("rbf", "poly")
 # Landmarks that take the place of a Gram matrix above the budget, where nobody chose their number.
 _LANDMARKS = 2000
 
@@ -112,9 +106,9 @@ class Space(AxisObject):
     Examples
     --------
     >>> import numpy as np
-    >>> from ancr.axes.spaces import Space
+    >>> from ancr import Space
     >>> samples = np.array([[4.0, 0.0], [0.0, 1.0], [9.0, 16.0]])
-    >>> space = Space(kernel="rbf", gamma=0.5, power=0.5).prepare(samples)
+    >>> space = Space("rbf", gamma=0.5, power=0.5).prepare(samples)
     >>> space.rows(samples[2:])
     array([[0.6, 0.8]])
     >>> space.dictionary(samples, [0, 0, 1]).gram.round(3)
@@ -126,6 +120,7 @@ class Space(AxisObject):
     def __init__(
         self,
         kernel: str | Callable[..., Any] = "linear",
+        *,
         gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
@@ -137,15 +132,21 @@ class Space(AxisObject):
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
         self.power, self.normalize, self.n_landmarks, self.random_state = power, normalize, n_landmarks, random_state
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and self.get_params() == other.get_params()
+
+    def __hash__(self) -> int:
+        return hash((self.kernel, self.gamma, self.power, self.normalize))
+
     @property
     def is_pairwise(self) -> bool:
         """Whether samples are rows of inner products with the training samples."""
-        return isinstance(self.kernel, str) and self.kernel in PAIRWISE
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
     def is_linear(self) -> bool:
         """Whether the samples' own coordinates are those of the space."""
-        return isinstance(self.kernel, str) and self.kernel in WITH_COORDINATES
+        return isinstance(self.kernel, str) and self.kernel == "linear"
 
     @property
     def is_plain(self) -> bool:
@@ -181,7 +182,7 @@ class Space(AxisObject):
         prepared.gamma_, prepared.landmarks_, prepared.error_, prepared._coordinates = 1.0, None, 0.0, None
         if self.is_linear:
             if self.n_landmarks is not None:
-                raise ValueError("n_landmarks goes with a kernel: kernel='linear' has coordinates already")
+                raise ValueError("n_landmarks requires a non-linear kernel: kernel='linear' has coordinates already")
             return prepared
         if self.is_pairwise:
             self._check_pairwise(samples, name)
@@ -201,14 +202,14 @@ class Space(AxisObject):
     def _check_pairwise(self, samples: Array, name: str) -> None:
         if samples.shape[0] != samples.shape[1]:
             raise ValueError(
-                f"{name} must be the square matrix of inner products for kernel='precomputed', got {samples.shape}"
+                f"{name} must be the square matrix of inner products for space='precomputed', got {samples.shape}"
             )
         if self.power != 1.0 or self.n_landmarks is not None:
-            raise ValueError("power and n_landmarks need samples, and kernel='precomputed' has inner products alone")
+            raise ValueError("power and n_landmarks need samples, and space='precomputed' has inner products alone")
         xp, sizes = namespace(samples), namespace(samples).abs(samples)
         uneven = xp.abs(samples - samples.T) > 1e-5 * sizes + 1e-6 * xp.max(sizes)
         if bool(xp.any(uneven)):
-            raise ValueError(f"{name} must be a symmetric matrix of inner products for kernel='precomputed'")
+            raise ValueError(f"{name} must be a symmetric matrix of inner products for space='precomputed'")
 
     def _make_kernel(self) -> Kernel:
         if not isinstance(self.kernel, str):
@@ -305,25 +306,32 @@ class _Coordinates:
         return self._values(rows) @ self._map
 
 
-def grid_of_spaces(
-    kernels: Iterable[Any], gammas: Iterable[Any], powers: Iterable[float], *, n_landmarks: int | None, **others: Any
-) -> list[Space]:
-    """Every space that differs from the others: a kernel without a width is there once per power.
+# What `space` may be: the name of a kernel, a kernel of one's own, or a space.
+SpaceLike = str | Callable[..., Any] | Space
+SPACE_CONSTRAINTS: list[Any] = [_NAMED, Space, callable]
+
+
+def named_space(space: SpaceLike, normalize: bool = True) -> Space:
+    """The space of a kernel, given by name or as a function; a `Space` is returned unchanged, after checking it.
 
     Examples
     --------
-    >>> from ancr.axes.spaces import grid_of_spaces
-    >>> spaces = grid_of_spaces(["linear", "rbf"], [0.5, 1.0], [1.0, 0.5], n_landmarks=None)
-    >>> [(space.kernel, space.gamma, space.power) for space in spaces][:3]
-    [('linear', 'scale', 1.0), ('rbf', 0.5, 1.0), ('rbf', 1.0, 1.0)]
+    >>> from ancr.axes.spaces import named_space
+    >>> named_space("rbf")
+    Space(kernel='rbf')
     """
-    gammas, spaces = tuple(gammas), []
-    for power, kernel in product(powers, kernels):
-        named = kernel if isinstance(kernel, str) else None
-        landmarks = None if named in WITH_COORDINATES else n_landmarks
-        for gamma in gammas if named in WITH_GAMMA else ("scale",):
-            spaces.append(Space(kernel, gamma, power=power, n_landmarks=landmarks, **others))
-    return spaces
+    found = space if isinstance(space, Space) else Space(space, normalize=normalize)
+    validate_parameter_constraints(_PARAMETER_CONSTRAINTS, found.get_params(), caller_name="Space")
+    return found
+
+
+def usual_spaces() -> list[Space]:
+    """The spaces that a search compares where none are given: both powers, and three widths of the RBF kernel."""
+    return [
+        space
+        for power in (1.0, 0.5)
+        for space in (Space(power=power), *(Space("rbf", gamma=gamma, power=power) for gamma in (0.5, 1.0, 2.0)))
+    ]
 
 
 def _dictionary_of(rows: Array, kernel: Kernel) -> KernelDictionary:

@@ -1,7 +1,7 @@
 """Classifiers: the axes behind scikit-learn's API, and the named methods as presets."""
 
+from ancr.classifiers.any_axes import RepresentationClassifier
 from ancr.classifiers.presets import ACRClassifier, ANCRClassifier, CRCClassifier, NCRClassifier, NRCClassifier
-from ancr.classifiers.representation import RepresentationClassifier
 from ancr.classifiers.rivals import (
     CCRCClassifier,
     CROCClassifier,

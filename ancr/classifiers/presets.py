@@ -1,9 +1,44 @@
 """The paper's methods as presets: a quadratic, a set, and the defaults their authors chose."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ancr.axes.rules import Rule
 from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.solvers import Solver
 
 
-class CRCClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PenalisedClassifier(BaseRepresentationClassifier):
+    """Parameters of the methods that pay λ for a code and have a solver of one kind."""
+
+    alpha: float = 1e-3
+    solver: str | Solver = "exact"
+    rule: str | Rule = "res"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConstrainedClassifier(BaseRepresentationClassifier):
+    """Parameters of the methods whose set has inequalities: ADMM's, and a relaxation."""
+
+    solver: str | Solver = "exact"
+    rule: str | Rule = "res"
+    rho: float = 1.0
+    max_iter: int | None = None
+    tol: float | None = None
+    relaxation: float | None = None
+    code: str | None = None
+
+    @property
+    def solver_options(self) -> dict[str, Any]:
+        """ADMM's options, too."""
+        return {**super().solver_options, "rho": self.rho, "max_iter": self.max_iter}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CRCClassifier(PenalisedClassifier):
     """Collaborative representation classifier: ridge regression on all training samples.
 
         c = argmin ‖y − Xc‖² + λ‖c‖² = (XᵀX + λI)⁻¹Xᵀy
@@ -19,10 +54,8 @@ class CRCClassifier(BaseRepresentationClassifier):
         How the code is found.
     rule : {"res", "reg", "pro", "label"}, default="reg"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -45,33 +78,11 @@ class CRCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        solver="exact",
-        rule="reg",
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.solver = solver
-        self.rule = rule
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    rule: str | Rule = "reg"
 
 
-class ACRClassifier(CRCClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ACRClassifier(PenalisedClassifier):
     """Affine collaborative representation: CRC whose code sums to one.
 
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. 1ᵀc = 1
@@ -87,10 +98,8 @@ class ACRClassifier(CRCClassifier):
         How the code is found.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -114,41 +123,9 @@ class ACRClassifier(CRCClassifier):
 
     quadratic, constraint = "ridge", "affine"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        solver="exact",
-        rule="res",
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        super().__init__(
-            alpha=alpha,
-            solver=solver,
-            rule=rule,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            power=power,
-            normalize=normalize,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-            class_weight=class_weight,
-            temperature=temperature,
-        )
 
-
-class ANCRClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ANCRClassifier(ConstrainedClassifier):
     """Affine non-negative collaborative representation, the paper's method.
 
         c = argmin ‖y − Xc‖² + λ‖c‖²   s.t. c ≥ 0, 1ᵀc = 1        (Eq. 2)
@@ -182,10 +159,8 @@ class ANCRClassifier(BaseRepresentationClassifier):
     code : {"c", "z"} or None, default=None
         ADMM and a relaxation give two codes to classify with: z lies in the set, c only near it. None means c with
         a relaxation and z for ADMM.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -208,42 +183,10 @@ class ANCRClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "simplex"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        solver="exact",
-        rule="res",
-        rho=1.0,
-        max_iter=None,
-        tol=None,
-        relaxation=None,
-        code=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.solver = solver
-        self.rule = rule
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.relaxation = relaxation
-        self.code = code
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    alpha: float = 1e-3
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NCRClassifier(ANCRClassifier):
     """Non-negative collaborative representation with a ridge, the paper's ablation of ANCR.
 
@@ -269,7 +212,8 @@ class NCRClassifier(ANCRClassifier):
     constraint = "nonnegative"
 
 
-class NRCClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NRCClassifier(ConstrainedClassifier):
     """Non-negative representation classifier: non-negative least squares on all training samples.
 
         c = argmin ‖y − Xc‖²   s.t. c ≥ 0
@@ -293,34 +237,3 @@ class NRCClassifier(BaseRepresentationClassifier):
     """
 
     quadratic, constraint = "least_squares", "nonnegative"
-
-    def __init__(
-        self,
-        *,
-        solver="exact",
-        rule="res",
-        rho=1.0,
-        max_iter=None,
-        tol=None,
-        relaxation=None,
-        code=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        temperature=0.1,
-    ):
-        self.solver = solver
-        self.rule = rule
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.relaxation = relaxation
-        self.code = code
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.temperature = temperature

@@ -1,15 +1,25 @@
 """The methods that the paper compares ANCR with, as choices on the axes."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 from sklearn.utils._param_validation import StrOptions
 
+from ancr._core.arrays import Array
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import times_square
 from ancr.axes.rules import Rule, log_ratio
+from ancr.axes.sets import Set
+from ancr.classifiers.presets import PenalisedClassifier
 from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.solvers import Solver, SparseAugmented, make_solver
 
 
-class NSCClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NSCClassifier(PenalisedClassifier):
     """Nearest subspace classifier: each class represents the query by itself.
 
         c_i = argmin ‖y − X_i c_i‖² + λ‖c_i‖²   for each class i
@@ -21,12 +31,12 @@ class NSCClassifier(BaseRepresentationClassifier):
     ----------
     alpha : float, default=1e-5
         λ ≥ 0; 0 is plain least squares.
+    solver : {"exact", "closed_form"}, default="exact"
+        How the code is found.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -49,31 +59,11 @@ class NSCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "subspace", "free"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-5,
-        rule="res",
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.rule = rule
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    alpha: float = 1e-5
 
 
-class SRCClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SRCClassifier(PenalisedClassifier):
     """Sparse representation classifier: the lasso on all training samples.
 
         c = argmin ‖y − Xc‖² + λ‖c‖₁
@@ -95,10 +85,11 @@ class SRCClassifier(BaseRepresentationClassifier):
     tol : float or None, default=None
         Relative duality gap to reach. None means, for the exact solver, 1e-8, in float32 1e-6; for the interior point
         0.01. Below 1e-5 rounding keeps the interior point from reaching it.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
+    class_weight : {"balanced"}, dict or None, default=None
+        Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
+        among n samples. See ``docs/labels.md``.
     temperature : float, default=0.1
         Divides the decision values in `predict_proba`.
 
@@ -116,79 +107,27 @@ class SRCClassifier(BaseRepresentationClassifier):
     array([7, 3, 5])
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseRepresentationClassifier._parameter_constraints,
         "solver": [StrOptions({"exact", "interior_point"}), Solver],
     }
     quadratic, constraint = "l1", "free"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        solver="exact",
-        rule="reg",
-        tol=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.solver = solver
-        self.rule = rule
-        self.tol = tol
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.temperature = temperature
+    rule: str | Rule = "reg"
+    tol: float | None = None
 
 
-class _ClassTermClassifier(BaseRepresentationClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _ClassTermClassifier(PenalisedClassifier):
     """Parameters that ProCRC and CCRC share."""
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        beta=1e-3,
-        constraint="free",
-        solver="exact",
-        rule="res",
-        rho=1.0,
-        max_iter=None,
-        tol=None,
-        code=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.beta = beta
-        self.constraint = constraint
-        self.solver = solver
-        self.rule = rule
-        self.rho = rho
-        self.max_iter = max_iter
-        self.tol = tol
-        self.code = code
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    beta: float = 1e-3
+    constraint: str | Set = "free"
+    tol: float | None = None
+    code: str | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProCRCClassifier(_ClassTermClassifier):
     """Probabilistic collaborative representation.
 
@@ -205,14 +144,12 @@ class ProCRCClassifier(_ClassTermClassifier):
         λ ≥ 0 and β ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
         The set that c must lie in.
-    solver, rho, max_iter, tol, code
+    solver, tol, code
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="pro"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -236,52 +173,10 @@ class ProCRCClassifier(_ClassTermClassifier):
 
     quadratic = "probabilistic"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        beta=1e-3,
-        constraint="free",
-        solver="exact",
-        rule="pro",
-        rho=1.0,
-        max_iter=None,
-        tol=None,
-        code=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        super().__init__(
-            alpha=alpha,
-            beta=beta,
-            constraint=constraint,
-            solver=solver,
-            rule=rule,
-            rho=rho,
-            max_iter=max_iter,
-            tol=tol,
-            code=code,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            power=power,
-            normalize=normalize,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-            class_weight=class_weight,
-            temperature=temperature,
-        )
+    rule: str | Rule = "pro"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CCRCClassifier(_ClassTermClassifier):
     """Competitive collaborative representation.
 
@@ -297,14 +192,12 @@ class CCRCClassifier(_ClassTermClassifier):
         λ ≥ 0 and β ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
         The set that c must lie in.
-    solver, rho, max_iter, tol, code
+    solver, tol, code
         See `RepresentationClassifier`.
     rule : {"res", "reg", "pro", "label"}, default="res"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -329,6 +222,7 @@ class CCRCClassifier(_ClassTermClassifier):
     quadratic = "competitive"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CROCClassifier(BaseRepresentationClassifier):
     """Collaborative representation optimised classifier: NSC and CRC in one rule.
 
@@ -345,10 +239,8 @@ class CROCClassifier(BaseRepresentationClassifier):
         w in [0, 1].
     subspace_alpha : float, default=1e-4
         λ ≥ 0 of the class codes.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -371,32 +263,12 @@ class CROCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        weight=0.5,
-        subspace_alpha=1e-4,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.weight = weight
-        self.subspace_alpha = subspace_alpha
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    alpha: float = 1e-3
+    weight: float = 0.5
+    subspace_alpha: float = 1e-4
 
-    def _make_rule(self):
+    def make_rule(self) -> Rule:
+        """CROC's rule."""
         return Mixed(self.weight, self.subspace_alpha)
 
 
@@ -414,16 +286,16 @@ class Mixed(Rule):
     name = "mixed"
     learns = True
 
-    def __init__(self, weight=0.5, subspace_alpha=1e-4):
+    def __init__(self, weight: float = 0.5, subspace_alpha: float = 1e-4) -> None:
         self.weight, self.subspace_alpha = weight, subspace_alpha
 
-    def set_up(self, dictionary):
+    def set_up(self, dictionary: BaseDictionary) -> None:
         """Prepare to code queries over each class alone."""
         alpha = float(times_square(self.subspace_alpha, dictionary.units))
         problem = Problem.of(dictionary, "subspace", "free", alpha=alpha)
         self._alone = make_solver("closed_form", problem)
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Any) -> Array:
         """log ‖c_i‖² − log [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²]."""
         subspaces = dictionary.class_misfits(queries, self._alone.solve(queries).sorted_codes)
         together = dictionary.class_misfits(queries, codes)
@@ -431,6 +303,7 @@ class Mixed(Rule):
         return log_ratio(dictionary.class_norms(codes), mixed)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SACRCClassifier(BaseRepresentationClassifier):
     """Sparsity augmented collaborative representation.
 
@@ -447,10 +320,8 @@ class SACRCClassifier(BaseRepresentationClassifier):
         Atoms in the sparse code, the method's k.
     rule : {"res", "reg", "pro", "label"}, default="label"
         How the code becomes a decision.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where samples live: a power and a kernel, see `RepresentationClassifier`.
-    normalize : bool, default=True
-        Scale training samples and queries to unit ℓ2 norm.
+    space : str, callable or Space, default="linear"
+        Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
@@ -474,30 +345,9 @@ class SACRCClassifier(BaseRepresentationClassifier):
 
     quadratic, constraint = "ridge", "free"
 
-    def __init__(
-        self,
-        *,
-        alpha=1e-3,
-        n_nonzero=50,
-        rule="label",
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        power=1.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
-        class_weight=None,
-        temperature=0.1,
-    ):
-        self.alpha = alpha
-        self.n_nonzero = n_nonzero
-        self.rule = rule
-        self.normalize = normalize
-        self._set_space(kernel, gamma, degree, coef0, power, n_landmarks, random_state)
-        self.class_weight = class_weight
-        self.temperature = temperature
+    alpha: float = 1e-3
+    n_nonzero: int = 50
+    rule: str | Rule = "label"
 
-    def _make_solver(self, problem):
+    def _make_solver(self, problem: Problem) -> Solver:
         return make_solver(SparseAugmented(self.n_nonzero), problem)

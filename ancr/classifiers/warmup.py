@@ -59,7 +59,7 @@ def _steps(dtype):
         ("its certificate", lambda: ancr.solve(X, queries).verify()),
         ("non-negative codes", lambda: use(ancr.NRCClassifier())()),
         ("relaxed codes", lambda: use(ancr.ANCRClassifier(relaxation=1.0))()),
-        ("kernels", lambda: use(ancr.ANCRClassifier(kernel="rbf"))()),
+        ("kernels", lambda: use(ancr.ANCRClassifier(space="rbf"))()),
         ("other rules", lambda: use(ancr.CRCClassifier())()),
         ("sparse codes", lambda: use(ancr.SRCClassifier())()),
         ("ADMM", lambda: use(ancr.ANCRClassifier(solver="admm", max_iter=5))()),

@@ -55,12 +55,12 @@ def train(
 
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
-        params = {name: value for name, value in space.items() if value is not None}
+        params = {f"space__{name}": value for name, value in space.items() if value is not None}
         params |= _settings(settings, params)
         if n_landmarks:
-            params.setdefault("random_state", 0)  # a model must choose the same ones when it is loaded
+            params.setdefault("space__random_state", 0)  # a model must choose the same ones when it is loaded
         make_classifier(method or "ANCR", params)
-        if "gamma" in params and params.get("kernel", "linear") == "linear":
+        if "space__gamma" in params and params.get("space__kernel", params.get("space", "linear")) == "linear":
             raise ValueError("gamma goes with a kernel that has a width: give --kernel rbf or --kernel poly")
         user_data = load_user_data(data, label, features)
         spaces = user_data.spaces(standardize)

@@ -16,10 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.svm import SVC
 
-from ancr.axes.spaces import signed_power
+from ancr.axes.spaces import Space, signed_power, usual_spaces
 from ancr.comparison.method import Method
-
-_WIDTHS = [0.5, 1.0, 2.0]
 
 
 class InnerFolds(BaseEstimator):
@@ -48,12 +46,13 @@ def rivals(spaces):
 
     Parameters
     ----------
-    spaces : dict
-        What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`; powers and
-        widths are searched as they are for ANCR.
+    spaces : list of dict or None
+        Parameters of the spaces that ANCR searches, None for the usual ones; powers and widths are searched alike.
     """
-    unit = spaces.get("normalize", True)
-    powers, widths = spaces.get("powers", [1.0, 0.5]), spaces.get("gammas", _WIDTHS)
+    given = usual_spaces() if spaces is None else [Space(**one) for one in spaces]
+    unit = all(space.normalize for space in given)
+    powers = list(dict.fromkeys(space.power for space in given))
+    widths = list(dict.fromkeys(space.gamma for space in given if not space.is_linear))
     search = partial(partial, grid_search, unit=unit)
     trees = partial(partial, grid_search, unit=False)  # a tree does not care about the length of a sample
     costs = [0.1, 1.0, 10.0, 100.0]

@@ -86,19 +86,18 @@ class MethodResult:
 
 # Settings of the family that are shown only where they differ from these.
 _USUAL = {
-    "beta": (0.0, 1e-3), "code": (None,), "coef0": (0.0,), "constraint": (), "degree": (3,), "n_landmarks": (None,),
-    "normalize": (True, False), "power": (1.0,), "quadratic": ("ridge",), "random_state": (None, 0),
+    "beta": (0.0, 1e-3), "class_weight": (None,), "code": (None,), "constraint": (), "normalize": (True, False),
+    "quadratic": ("ridge",), "random_state": (None, 0),
     "relaxation": (None,), "solver": ("exact",), "kw_args": ("{'power': 1.0}",),
 }  # fmt: skip
 
 
 def _settings(chosen):
     """Chosen settings as text, without those that say nothing."""
-    linear = chosen.get("kernel") == "linear"
     told = {
         name.rpartition("__")[2]: value
         for name, value in chosen.items()
-        if value not in _USUAL.get(name.rpartition("__")[2], ()) and not (linear and name in ("kernel", "gamma"))
+        if value not in _USUAL.get(name.rpartition("__")[2], ())
     }
     return ", ".join(f"{name}={_value(value)}" for name, value in told.items())
 

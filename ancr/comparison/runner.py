@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ancr._core.messages import one_line
+from ancr.axes.spaces import Space
 from ancr.comparison.answers import AnswerFolder, Answers
 from ancr.comparison.cells import Cell
 from ancr.comparison.certification import predict_certified
@@ -245,6 +246,9 @@ def _empty(queue):
 def _plain(chosen):
     """Chosen parameters as JSON knows them; other objects by their representation."""
     simple = (str, int, float, bool, type(None))
+    if isinstance(space := chosen.get("space"), Space):
+        own = {f"space__{name}": value for name, value in space.changed_params().items()}
+        chosen = {**own, **{name: value for name, value in chosen.items() if name != "space"}}
     return {
         name: value.item() if isinstance(value, np.generic) else value if isinstance(value, simple) else repr(value)
         for name, value in chosen.items()

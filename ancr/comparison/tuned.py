@@ -17,7 +17,8 @@ from ancr.axes.rules import RULES
 from ancr.comparison.method import Method
 from ancr.comparison.other_classifiers import grid_search, rivals
 
-_LINEAR = {"kernels": ["linear"], "powers": [1.0]}
+# The linear space at unit norm; spaces are recorded in cells, so they are names and dictionaries here.
+_LINEAR = {"spaces": ["linear"]}
 
 
 def tuned_methods(spaces=None, is_large=False):
@@ -30,21 +31,28 @@ def tuned_methods(spaces=None, is_large=False):
     is_large : bool
         Smaller grids for the paper's methods, for data of thousands of samples in thousands of dimensions.
     """
-    spaces = dict(spaces or {})
-    return {**_in_spaces(spaces), **rivals(spaces), **_paper_methods(is_large)}
+    spaces = {name: [space.changed_params() for space in given] for name, given in (spaces or {}).items()}
+    return {**_in_spaces(spaces), **rivals(spaces.get("spaces")), **_paper_methods(is_large)}
 
 
 def _in_spaces(spaces):
     """ANCR and CRC over spaces, and kernel ridge regression."""
     free = {"constraints": ["free"], "relaxations": [None], "alphas": path(1e-3, 1.0, 7)}
-    linear = {**_LINEAR, **{name: value for name, value in spaces.items() if name == "normalize"}}
+    linear = {"spaces": [one for one in spaces["spaces"] if "kernel" not in one]} if spaces else _LINEAR
+    ancr_cv, any_cv = partial(_search, ancr.ANCRClassifierCV), partial(_search, ancr.RepresentationClassifierCV)
     return {
-        "CRC": Method(ancr.RepresentationClassifierCV, {**free, **spaces}),
-        "CRC (linear)": Method(ancr.RepresentationClassifierCV, {**free, **linear}),
-        "ANCR": Method(ancr.ANCRClassifierCV, spaces),
-        "ANCR (linear)": Method(ancr.ANCRClassifierCV, linear),
-        "Kernel ridge": Method(ancr.RepresentationClassifierCV, {**free, **spaces, "rules": ["label"]}),
+        "CRC": Method(any_cv, {**free, **spaces}),
+        "CRC (linear)": Method(any_cv, {**free, **linear}),
+        "ANCR": Method(ancr_cv, spaces),
+        "ANCR (linear)": Method(ancr_cv, linear),
+        "Kernel ridge": Method(any_cv, {**free, **spaces, "rules": ["label"]}),
     }
+
+
+def _search(kind, spaces=None, **grid):
+    """A search, from spaces as a cell records them."""
+    found = spaces and [ancr.Space(**one) if isinstance(one, dict) else one for one in spaces]
+    return kind(spaces=found, **grid)
 
 
 def _paper_methods(large):

@@ -63,7 +63,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier of ancr
-        Provides the settings: quadratic, ``alpha``, set, rule, ``normalize``, ``temperature``. The set must be the
+        Provides the settings: quadratic, ``alpha``, set, rule, ``space``, ``temperature``. The set must be the
         simplex, or the non-negative one with a ridge.
     tol : float, default=1e-8
         Relative gap that every query must reach, in double precision for files of any precision.
@@ -123,7 +123,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             )
         labels = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
         self.shards_ = [
-            Shard(str(path), own, self.estimator.normalize, device=self.device)
+            Shard(str(path), own, self._space.normalize, device=self.device)
             for path, own in zip(paths, labels, strict=True)
         ]
         found = self._on_workers(Shard.describe, [()] * len(self.shards_))
@@ -141,7 +141,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self._starts = np.cumsum([0, *(description.n_rows for description in found)])
         self.n_atoms_ = int(self._starts[-1])
         self._origin = None
-        if not (self.estimator.normalize or self._problem.has_origin):
+        if not (self._space.normalize or self._problem.has_origin):
             # Nothing fixes an origin, so atoms and queries are measured from their mean, as a classifier does.
             self._origin = sum(description.total for description in found) / self.n_atoms_
             self.shards_ = [replace(shard, origin=self._origin) for shard in self.shards_]
@@ -151,7 +151,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def _check_settings(self):
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        self.estimator._validate_params()
+        space = self._space
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         strict = constraint.sums_to_one or quadratic.ridge > 0.0
         able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
@@ -162,9 +162,9 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
                 "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
                 f"got {self.estimator!r}"
             )
-        if not self.estimator._make_space().is_plain:
+        if not space.is_plain:
             raise ValueError(
-                "estimator must have kernel='linear' and power=1 to be used on shards; store the rows of its space in "
+                "estimator must have space='linear' with power=1 to be used on shards; store the rows of its space in "
                 f"the files instead (Space.rows), got {self.estimator!r}"
             )
         if self.estimator.class_weight is not None:
@@ -172,15 +172,19 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
                 "estimator must have class_weight=None to be used on shards, whose atoms have no weights, "
                 f"got {self.estimator!r}"
             )
-        if self.estimator._make_rule().learns:
+        if self.estimator.make_rule().learns:
             raise ValueError(
                 f"estimator must have a rule that learns nothing to be used on shards, got {self.estimator!r}"
             )
 
     @property
+    def _space(self):
+        return self.estimator.make_space()
+
+    @property
     def _problem(self):
         # Settings do not depend on the atoms; only class terms, which are refused, depend on the number of classes.
-        return self.estimator._problem(Dictionary.build(np.eye(2), [0, 1]))
+        return self.estimator.problem(Dictionary.build(np.eye(2), [0, 1]))
 
     def _on_workers(self, function, arguments):
         """``[function(shard, *its arguments)]``; as long as the workers stay the same, so does the worker of a file."""
@@ -201,7 +205,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have the {self.n_features_in_} features of the shards, got {X.shape[1]}")
-        X = unit_rows(X) if self.estimator.normalize else X
+        X = unit_rows(X) if self._space.normalize else X
         X = X if self._origin is None else X - self._origin
         done = []
         for start in range(0, len(X), BLOCK_QUERIES):
@@ -280,7 +284,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(self._decisions(X), axis=1)]
 
     def _decisions(self, X):
-        rule = self.estimator._make_rule()
+        rule = self.estimator.make_rule()
 
         def scores(dictionary, queries, codes):
             return rule.prepare(dictionary).scores(dictionary, queries, codes)

@@ -16,7 +16,8 @@ from sklearn.utils import check_consistent_length
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.checks import check_labels
 from ancr._core.messages import naming
-from ancr.classifiers.representation import BaseRepresentationClassifier, RepresentationClassifier
+from ancr.classifiers import RepresentationClassifier
+from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.atoms import check_samples
 from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, repetition
 from ancr.labels.held_out import Judgement, Witnesses, can_leave_out, judge_in_folds, leave_each_out
@@ -65,7 +66,7 @@ class LabelAudit:
     >>> from ancr import ANCRClassifier, audit_labels
     >>> X, y = load_iris(return_X_y=True)
     >>> y[7] = 2
-    >>> audit = audit_labels(X, y, estimator=ANCRClassifier(kernel="rbf", alpha=0.1))
+    >>> audit = audit_labels(X, y, estimator=ANCRClassifier(space="rbf", alpha=0.1))
     >>> int(audit.ranking[0]), int(audit.suggested[7])
     (7, 0)
     """
@@ -267,7 +268,7 @@ def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -
     fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
     chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
     if not fitted.dictionary_.knows_lengths:
-        raise ValueError("groups: kernel='precomputed' has no k(y, y) of samples held out; give a callable kernel")
+        raise ValueError("groups: space='precomputed' has no k(y, y) of samples held out; give a callable kernel")
     judgement = judge_in_folds(chosen, X, y, folds, fitted.space_.part)
     found = errors_of(judgement, given)
     return make_audit(judgement, y, fitted, first=found, last=found, classes=classes)

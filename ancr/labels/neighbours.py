@@ -60,7 +60,7 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
     if samples.shape[1] != classifier.n_features_in_:
         raise ValueError(f"X must have the {classifier.n_features_in_} features of the audit, got {samples.shape[1]}")
     if not dictionary.knows_lengths:
-        raise ValueError("leaks need k(y, y) of the rows of X, which kernel='precomputed' does not have")
+        raise ValueError("leaks need k(y, y) of the rows of X, which space='precomputed' does not have")
     exact = _where_distances_are_exact(dictionary)
     limit, found = _limit(exact, near), []
     for start in range(0, samples.shape[0], _ROWS):

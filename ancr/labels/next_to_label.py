@@ -272,7 +272,7 @@ def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.nda
     """One by one, the sample farthest from all labelled and chosen ones."""
     dictionary, space = estimator.dictionary_, estimator.space_
     if space.is_pairwise:
-        raise ValueError("strategy='far' needs distances within the pool, which kernel='precomputed' does not have")
+        raise ValueError("strategy='far' needs distances within the pool, which space='precomputed' does not have")
     # A dictionary of the candidates knows the inner products between them, in every space.
     own = space.dictionary(samples)
     rows = space.rows(samples)

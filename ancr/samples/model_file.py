@@ -13,6 +13,7 @@ import numpy as np
 import ancr
 from ancr._core.files import atomic_path
 from ancr._core.messages import one_line
+from ancr.axes.spaces import Space, named_space
 from ancr.samples.array_files import read_npz
 from ancr.samples.tables import check_finite, numeric_matrix
 
@@ -99,8 +100,10 @@ class Model:
 
     def settled(self, fitted):
         """The model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
-        chosen = getattr(fitted[-1], "chosen_grid_", {})
-        return replace(self, params={**self.params, **chosen})
+        chosen = {**self.params, **getattr(fitted[-1], "chosen_grid_", {})}
+        if "spaces" in chosen:
+            chosen["spaces"] = [named_space(space).changed_params() for space in chosen["spaces"]]
+        return replace(self, params=chosen)
 
     def save(self, path):
         """Write the model; parameters must be numbers, texts and lists of them."""
@@ -200,9 +203,10 @@ def make_classifier(method, params):
     if method not in method_names():
         raise ModelFileError(f"method {method!r} is unknown; choose from {', '.join(method_names())}")
     kind = ancr.ANCRClassifierCV if method == "ANCR-CV" else getattr(ancr, method.replace("-", "") + "Classifier")
-    unknown = sorted(set(params) - set(kind().get_params()))
+    unknown = sorted(name for name in params if name.partition("__")[0] not in kind().get_params())
     if unknown:
         raise ModelFileError(
             f"{method} has no parameter {unknown[0]!r}; it has {', '.join(sorted(kind().get_params()))}"
         )
-    return kind(**params)
+    spaces = [Space(**one) if isinstance(one, dict) else one for one in params.get("spaces", ())]
+    return kind().set_params(**({**params, "spaces": spaces} if spaces else params))

@@ -2,14 +2,14 @@
 
 from sklearn.preprocessing import StandardScaler
 
+from ancr.axes.spaces import Space
+
 # Samples of standardized columns keep their norms, which say how far a sample is from the mean of all. The widths are
 # multiples of what scikit-learn calls "scale".
-SPACES_OF_COLUMNS = {
-    "kernels": ["linear", "rbf"],
-    "gammas": [0.125, 0.25, 0.5, 1.0, 2.0],
-    "powers": [1.0],
-    "normalize": False,
-}
+SPACES_OF_COLUMNS = [
+    Space(normalize=False),
+    *(Space("rbf", gamma=gamma, normalize=False) for gamma in (0.125, 0.25, 0.5, 1.0, 2.0)),
+]
 
 
 class StandardColumns(StandardScaler):

@@ -62,7 +62,7 @@ class UserData:
 
     def spaces(self, standardize=None):
         """Parameters of a search over settings that fit these vectors; none where its defaults do."""
-        return dict(SPACES_OF_COLUMNS) if self.columns and self.is_standardized(standardize) else {}
+        return {"spaces": SPACES_OF_COLUMNS} if self.columns and self.is_standardized(standardize) else {}
 
     def scaling(self, standardize=None):
         """What is done with the columns, in words; ``standardize`` is what the user asked for, None for nothing."""

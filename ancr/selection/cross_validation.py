@@ -22,11 +22,11 @@ from ancr._core.checks import check_labels
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import naming
 from ancr._core.progress import progress_bar
-from ancr.axes import spaces
 from ancr.axes.rules import named_rule
 from ancr.axes.sets import asks_for_unit_sum
-from ancr.axes.spaces import Space, grid_of_spaces
-from ancr.classifiers.representation import BaseRepresentationClassifier, check_two_classes, weights_of_samples
+from ancr.axes.spaces import named_space, usual_spaces
+from ancr.classifiers.representation import BaseRepresentationClassifier, check_two_classes
+from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import candidates, choose, results_table
 from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, Search
@@ -37,9 +37,7 @@ from ancr.solvers.working_set.host import GRAM_BUDGET
 
 # The lists of the grid, and the parameter of the classifier whose values each holds.
 _LISTS = {
-    "kernels": "kernel",
-    "gammas": "gamma",
-    "powers": "power",
+    "spaces": "space",
     "quadratics": "quadratic",
     "constraints": "constraint",
     "betas": "beta",
@@ -47,8 +45,6 @@ _LISTS = {
     "relaxations": "relaxation",
     "rules": "rule",
 }
-# Parameters of the space that all members of a grid share.
-_SHARED = ("degree", "coef0", "normalize", "n_landmarks", "random_state")
 # More samples than this are not needed to choose settings.
 MOST_SAMPLES = 6000
 
@@ -78,12 +74,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     Parameters
     ----------
-    kernels : sequence of str or callable, default=("linear", "rbf")
-        As ``kernel`` of `RepresentationClassifier`. ``"precomputed"`` must be the only one.
-    gammas : sequence of float or "scale", default=(0.5, 1.0, 2.0)
-        Values of γ for the kernels that have a width, ``"rbf"`` and ``"poly"``.
-    powers : sequence of float, default=(1.0, 0.5)
-        As ``power``.
+    spaces : sequence of str, callable or Space, or None, default=None
+        As ``space`` of `RepresentationClassifier`; None means the linear space and the RBF kernel with γ = 0.5, 1 and
+        2, each at power 1 and at power ½. ``"precomputed"`` must be the only one.
     quadratics : sequence of str or callable, default=("ridge",)
         As ``quadratic``.
     constraints : sequence of str or Set, default=("free", "simplex")
@@ -126,9 +119,6 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         smallest label where that is negative, and ``"rejected"`` for strings.
     tol : float or None, default=None
         Relative gap of the final solver.
-    degree, coef0, normalize, n_landmarks, random_state
-        Of all spaces, as for `RepresentationClassifier`. The linear kernel has no landmarks. ``random_state`` draws
-        landmarks only: the folds, and the part of many samples on which settings are chosen, are always the same.
     class_weight : {"balanced"}, dict or None, default=None
         As for `RepresentationClassifier`.
     verbose : bool, int or callable, default=False
@@ -137,7 +127,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     Attributes
     ----------
-    kernel_, gamma_, power_, quadratic_, constraint_, alpha_, beta_, relaxation_, rule_ : float, None or str
+    space_, quadratic_, constraint_, alpha_, beta_, relaxation_, rule_ : float, None or str
         The settings chosen.
     best_params_ : dict
         The same, as parameters of a `RepresentationClassifier`.
@@ -167,17 +157,16 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ancr import RepresentationClassifierCV
+    >>> from ancr import RepresentationClassifierCV, Space
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = RepresentationClassifierCV(kernels=["rbf"], powers=[1.0], constraints=["affine"]).fit(X, y)
-    >>> sorted(set(clf.cv_results_["param_gamma"]))
+    >>> spaces = [Space("rbf", gamma=gamma) for gamma in (0.5, 1.0, 2.0)]
+    >>> clf = RepresentationClassifierCV(spaces=spaces, constraints=["affine"]).fit(X, y)
+    >>> sorted({space.gamma for space in clf.cv_results_["param_space"]})
     [0.5, 1.0, 2.0]
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "kernels": ["array-like"],
-        "gammas": ["array-like"],
-        "powers": ["array-like"],
+        "spaces": ["array-like", None],
         "quadratics": ["array-like"],
         "constraints": ["array-like"],
         "alphas": ["array-like"],
@@ -193,7 +182,6 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         "precision": [Interval(Real, 0, 1, closed="right")],
         "reject_label": [Integral, Real, str, None],
         "tol": [Interval(Real, 0, None, closed="neither"), None],
-        **{name: spaces.PARAMETER_CONSTRAINTS[name] for name in _SHARED},
         "class_weight": BaseRepresentationClassifier._parameter_constraints["class_weight"],
         "verbose": ["verbose", callable],
     }
@@ -201,9 +189,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
     def __init__(
         self,
         *,
-        kernels=("linear", "rbf"),
-        gammas=(0.5, 1.0, 2.0),
-        powers=(1.0, 0.5),
+        spaces=None,
         quadratics=("ridge",),
         constraints=("free", "simplex"),
         alphas=(1e-3, 1e-2, 1e-1, 1.0),
@@ -219,17 +205,10 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         precision=0.99,
         reject_label=None,
         tol=None,
-        degree=3,
-        coef0=0.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
         class_weight=None,
         verbose=False,
     ):
-        self.kernels = kernels
-        self.gammas = gammas
-        self.powers = powers
+        self.spaces = spaces
         self.quadratics = quadratics
         self.constraints = constraints
         self.alphas = alphas
@@ -245,11 +224,6 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         self.precision = precision
         self.reject_label = reject_label
         self.tol = tol
-        self.degree = degree
-        self.coef0 = coef0
-        self.normalize = normalize
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
         self.class_weight = class_weight
         self.verbose = verbose
 
@@ -298,13 +272,15 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         best = running[choose(running, self.scoring, self.one_standard_error)]
         if best.decisions is None:  # forgotten when another setting was ahead
             best = self._scored_again(best, *data)
-        space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8).prepare(some)
+        used_space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8)
+        space = used_space.prepare(some)
         dictionary = space.dictionary(X, given, weights=weights)
-        self._learn(space, dictionary, partial(self._learned, space, best, tried, running, y))
+        self.learn(space, dictionary, partial(self._learned, used_space, best, tried, running, y))
         warn_of_dominant_column(X, self)
         return self
 
-    def _problem(self, dictionary):
+    def problem(self, dictionary):
+        """Refused: there are no settings yet."""
         raise ValueError(
             f"{type(self).__name__} has no settings before it chooses them; fit it on a sample first and use "
             "RepresentationClassifier(**best_params_)"
@@ -319,6 +295,8 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """Check each entry of the grid as the classifier would."""
         for name, single in _LISTS.items():
             allowed, values = BaseRepresentationClassifier._parameter_constraints[single], getattr(self, name)
+            if values is None:
+                continue
             if not len(values):
                 raise ValueError(f"{name} must hold at least one value")
             for value in values:
@@ -326,15 +304,14 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     @property
     def _spaces(self):
-        others = {name: getattr(self, name) for name in _SHARED}
-        return grid_of_spaces(self.kernels, self.gammas, self.powers, **others)
+        return usual_spaces() if self.spaces is None else [named_space(space) for space in self.spaces]
 
     def _searched(self, X, y, grouped, weights, splits):
         """Outcomes of all settings tried, and of those that could be chosen."""
         spaces = self._spaces
         pairwise = [space.is_pairwise for space in spaces]
         if any(pairwise) and not all(pairwise):
-            raise ValueError("kernels: 'precomputed' takes inner products in place of samples, so it must be alone")
+            raise ValueError("spaces: 'precomputed' takes inner products in place of samples, so it must be alone")
         small = {space: _one_of_each_class(space, X, y) for space in spaces}
         grid = {space: self._candidates(space, dictionary) for space, dictionary in small.items()}
         screeners = {space: self._screeners(space, dictionary) for space, dictionary in small.items()}
@@ -423,10 +400,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         best.decisions, best.concentrations = again.decisions, again.concentrations
         return best
 
-    def _learned(self, space, best, tried, running, labels, dictionary):
+    def _learned(self, used, best, tried, running, labels, space, dictionary):
         problem = best.candidate.problem(dictionary)
         judged = space.judged(problem)
-        used = {name: getattr(space, name) for name in ("n_landmarks", "random_state")}
         return {
             "solver_": make_solver(self.solver, problem, tol=self.tol, code=self.code),
             "_rule": named_rule(best.rule).prepare(judged),
@@ -434,7 +410,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "best_index_": tried.index(best),
             "best_params_": {
                 **best.params,
-                **used,
+                "space": used,
                 "solver": self.solver,
                 "code": self.code,
                 "class_weight": self.class_weight,
@@ -445,7 +421,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
             "reject_label_": self._missing_label(dictionary.classes),
             "_given_labels": labels,
             "trust_": Trust.learn(best.decisions, best.concentrations, best.labels, best.temperature, self.precision),
-            **{f"{name}_": value for name, value in best.settings.items()},
+            **{f"{name}_": value for name, value in best.settings.items() if name != "space"},
         }
 
     @property
@@ -453,8 +429,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """The grid that holds the chosen setting alone, as parameters: fitting it scores that setting and no other."""
         check_is_fitted(self)
         lists = {name: [self.best_params_[single]] for name, single in _LISTS.items()}
-        used = {**lists, **{name: self.best_params_[name] for name in _SHARED}}
-        return {name: value for name, value in used.items() if name in self.get_params()}
+        return {name: value for name, value in lists.items() if name in self.get_params()}
 
     def _missing_label(self, classes):
         """The label that stands for no answer."""
@@ -552,7 +527,9 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
         tags.array_api_support = True
         tags.classifier_tags.poor_score = not any(map(asks_for_unit_sum, _entries(self.constraints)))
-        tags.input_tags.pairwise = any(Space(kernel).is_pairwise for kernel in _entries(self.kernels))
+        tags.input_tags.pairwise = any(
+            getattr(space, "is_pairwise", space == "precomputed") for space in _entries(self.spaces)
+        )
         return tags
 
 
@@ -567,8 +544,8 @@ class ANCRClassifierCV(RepresentationClassifierCV):
 
     Parameters
     ----------
-    kernels, gammas, powers : sequences
-        Spaces; γ of the kernel, not of the relaxation.
+    spaces : sequence of str, callable or Space, or None, default=None
+        Spaces, see `RepresentationClassifierCV`.
     constraints : sequence of str, default=("free", "simplex")
         ``("simplex",)`` leaves CRC out.
     alphas : sequence of float, default=(1e-3, 1e-2, 1e-1, 1.0)
@@ -577,7 +554,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         Values of the relaxation γ; None is the hard constraint.
     rules, search, code, cv, scoring, one_standard_error, precision, reject_label, tol
         See `RepresentationClassifierCV`.
-    degree, coef0, normalize, n_landmarks, random_state, class_weight, verbose
+    class_weight, verbose
         See `RepresentationClassifierCV`.
 
     References
@@ -602,9 +579,7 @@ class ANCRClassifierCV(RepresentationClassifierCV):
     def __init__(
         self,
         *,
-        kernels=("linear", "rbf"),
-        gammas=(0.5, 1.0, 2.0),
-        powers=(1.0, 0.5),
+        spaces=None,
         constraints=("free", "simplex"),
         alphas=(1e-3, 1e-2, 1e-1, 1.0),
         relaxations=(0.1, 0.3, 1.0, None),
@@ -617,17 +592,10 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         precision=0.99,
         reject_label=None,
         tol=None,
-        degree=3,
-        coef0=0.0,
-        normalize=True,
-        n_landmarks=None,
-        random_state=None,
         class_weight=None,
         verbose=False,
     ):
-        self.kernels = kernels
-        self.gammas = gammas
-        self.powers = powers
+        self.spaces = spaces
         self.constraints = constraints
         self.alphas = alphas
         self.relaxations = relaxations
@@ -640,11 +608,6 @@ class ANCRClassifierCV(RepresentationClassifierCV):
         self.precision = precision
         self.reject_label = reject_label
         self.tol = tol
-        self.degree = degree
-        self.coef0 = coef0
-        self.normalize = normalize
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
         self.class_weight = class_weight
         self.verbose = verbose
 

@@ -38,8 +38,7 @@ class Candidate:
     @property
     def settings(self):
         """What tells it from the other candidates, as parameters of a classifier."""
-        space = {name: getattr(self.space, name) for name in ("kernel", "gamma", "power")}
-        return {**self._weights, **space}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def _weights(self):
@@ -96,7 +95,7 @@ class Outcome:
     @property
     def params(self):
         """Parameters of the `RepresentationClassifier` with this setting."""
-        return {**self.candidate.space.get_params(), **self.settings}
+        return self.settings
 
 
 def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations, space):

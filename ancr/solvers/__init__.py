@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from ancr._core.arrays import check_same_kind, is_non_numpy
 from ancr._core.checks import check_labels, check_rows
 from ancr._core.messages import naming
-from ancr.axes import spaces
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import Set
+from ancr.axes.spaces import SPACE_CONSTRAINTS, SpaceLike, named_space
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import check_samples
 from ancr.solvers.admm import ADMM
@@ -42,22 +42,12 @@ def solve(
     alpha: float = 1e-3,
     constraint: str | Set = "simplex",
     solver: str | Solver = "exact",
+    space: SpaceLike = "linear",
     quadratic: str | Callable[..., Quadratic] = "ridge",
     beta: float = 1e-3,
     labels: Any = None,
     relaxation: float | None = None,
-    rho: float = 1.0,
-    max_iter: int | None = None,
     tol: float | None = None,
-    code: str | None = None,
-    kernel: str | Callable[..., Any] = "linear",
-    gamma: str | float = "scale",
-    degree: int = 3,
-    coef0: float = 0.0,
-    power: float = 1.0,
-    normalize: bool = False,
-    n_landmarks: int | None = None,
-    random_state: Any = None,
     history: bool = False,
 ) -> Solution:
     """Code queries over atoms: min ‖y − Xc‖² + λ‖c‖² over a set, for each query y.
@@ -76,8 +66,11 @@ def solve(
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found. ``"exact"`` supports the plain sets and returns the optimum; ``"admm"`` is the paper's
         Algorithm 1 for sets with inequalities; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets;
-        ``"interior_point"`` is for SRC's problem. A solver given as an object keeps its own options; ``rho``,
-        ``max_iter``, ``tol`` and ``code`` are for the named ones.
+        ``"interior_point"`` is for SRC's problem. An object has options of its own, such as
+        ``ADMM(rho=0.1, max_iter=5, code="c")`` and ``Relaxed(code="z")`` of `ancr.solvers`.
+    space : {"linear", "rbf", "poly", "precomputed"}, callable or Space, default="linear"
+        Where atoms and queries live: a kernel, by name or as a function, of atoms and queries as they are given; or a
+        `Space`, which may scale them first.
     quadratic : {"ridge", "least_squares", "l1", "subspace", "probabilistic", "competitive"} or callable
         ``"least_squares"`` drops the ridge and ignores ``alpha``; ``"l1"`` replaces it by λ‖c‖₁, for the free set
         (SRC's problem) and the non-negative one. The last three have class terms, see `RepresentationClassifier`.
@@ -87,18 +80,9 @@ def solve(
         Classes of the atoms, for quadratics that use them.
     relaxation : float or None, default=None
         γ > 0 lets a code leave the non-negative or simplex set at the price γ/2·dist²; None or infinity does not.
-    code : {"c", "z"} or None, default=None
-        Which of the two codes of ADMM or of a relaxed problem to return: c, which is only near the set, or z, which
-        lies in it. None means c for a relaxed problem and z for ADMM.
-    rho, max_iter
-        ADMM's settings, see `ancr.solvers.ADMM`.
     tol : float or None
         Tolerance. Exact: the relative gap a query must reach to count as converged, by default 1e-8, in float32
-        1e-6. ADMM: see `ancr.solvers.ADMM`.
-    kernel, gamma, degree, coef0, power, n_landmarks, random_state
-        Where atoms and queries live, see `RepresentationClassifier`; as they are by default.
-    normalize : bool, default=False
-        Scale atoms and queries to unit ℓ2 norm, after the power.
+        1e-6. ADMM: see `ancr.solvers.ADMM`. For solvers given by name; an object has its own.
     history : bool, default=False
         Keep the objective after each iteration.
 
@@ -118,28 +102,25 @@ def solve(
     """
     given = {
         "alpha": alpha, "beta": beta, "constraint": constraint, "solver": solver, "quadratic": quadratic,
-        "rho": rho, "max_iter": max_iter, "tol": tol, "code": code, "relaxation": relaxation,
+        "space": space, "tol": tol, "relaxation": relaxation, "history": history,
     }  # fmt: skip
-    where = {
-        "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "power": power, "normalize": normalize,
-        "n_landmarks": n_landmarks, "random_state": random_state,
-    }  # fmt: skip
-    constraints = {**PARAMETER_CONSTRAINTS, **spaces.PARAMETER_CONSTRAINTS, "history": ["boolean"]}
-    validate_parameter_constraints(constraints, {**given, **where, "history": history}, caller_name="solve")
+    constraints = {**PARAMETER_CONSTRAINTS, "space": SPACE_CONSTRAINTS, "history": ["boolean"]}
+    validate_parameter_constraints(constraints, given, caller_name="solve")
+    where = named_space(space, normalize=False)
     with naming("atoms"):
         atoms = check_samples(atoms, "atoms")
     if labels is not None:
         with naming("labels"):
             check_consistent_length(check_labels(labels, "labels"), atoms)
-    space = spaces.Space(**where).prepare(atoms, "atoms")
-    dictionary = space.dictionary(atoms, labels, name="atoms")
+    where = where.prepare(atoms, "atoms")
+    dictionary = where.dictionary(atoms, labels, name="atoms")
     problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
     if labels is None and problem.quadratic.blocks:
         raise ValueError(f"quadratic={quadratic!r} has class terms: labels must give the class of each atom")
     with naming("queries"):
         queries = _check_queries(queries, atoms)
-    prepared = make_solver(solver, problem, rho=rho, max_iter=max_iter, tol=tol, code=code)
-    parts = prepared.map(queries, lambda rows, solution: solution, space.to_rows, history=history)
+    prepared = make_solver(solver, problem, tol=tol)
+    parts = prepared.map(queries, lambda rows, solution: solution, where.to_rows, history=history)
     return type(parts[0]).join(parts)
 
 

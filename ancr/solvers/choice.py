@@ -6,7 +6,7 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import QUADRATICS
@@ -68,7 +68,7 @@ def find_solver(solver: str | Solver, problem: Problem, **options: Any) -> Solve
     ValueError
         If it refuses the problem; the message gives the reason and the named solvers that accept it.
     """
-    candidates = _named(solver, options) if isinstance(solver, str) else [solver]
+    candidates = _named(solver, options) if isinstance(solver, str) else [_checked(solver)]
     reasons: list[str] = []
     for candidate in candidates:
         reason = candidate.objection(problem)
@@ -84,6 +84,24 @@ def _named(name: str, options: dict[str, Any]) -> list[Solver]:
         raise ValueError(f"solver must be one of {sorted(SOLVERS)}, got {name!r}")
     kinds: Any = SOLVERS[name]
     return [kind(**{key: value for key, value in options.items() if key in kind.options}) for kind in kinds]
+
+
+def _checked(solver: Solver) -> Solver:
+    """A solver given as an object, after checking those of its options that have a name in the table."""
+    given = {name: value for name, value in solver.get_params().items() if name in solver.options}
+    known = {name: PARAMETER_CONSTRAINTS[name] for name in given if name in PARAMETER_CONSTRAINTS}
+    validate_parameter_constraints(known, {name: given[name] for name in known}, caller_name=type(solver).__name__)
+    return solver
+
+
+def named_solver(solver: str | Solver) -> Solver:
+    """The solver that a name stands for, if it is one alone; a solver is returned unchanged."""
+    if not isinstance(solver, str):
+        return solver
+    found = _named(solver, {})
+    if len(found) > 1:
+        raise ValueError(f"solver={solver!r} stands for several solvers; pass one as an object to set its own options")
+    return found[0]
 
 
 def _refusal(solver: str | Solver, problem: Problem, reasons: list[str]) -> str:

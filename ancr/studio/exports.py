@@ -44,8 +44,10 @@ def trained_model(studio):
     params = {name: value for name, value in settings.items() if name != "constraint"}
     if settings["constraint"] in ("affine", "free"):
         params.pop("relaxation")
+    where = {name: params.pop(name) for name in ("kernel", "gamma", "power", "normalize")}
     if settings["kernel"] == "linear":
-        params.pop("gamma")
+        where.pop("gamma")
+    params |= {f"space__{name}": value for name, value in where.items()}
     return Model(
         method,
         params,

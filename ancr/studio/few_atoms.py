@@ -122,11 +122,10 @@ class Rows:
 
     def _fitted(self, chosen, settings):
         """The classifier of some rows; they are valid samples already, so nothing is checked again."""
-        params = {name: settings[name] for name in ("alpha", "kernel", "gamma", "rule", "constraint")}
-        classifier = RepresentationClassifier(**params)
-        space = Space(settings["kernel"], settings["gamma"]).prepare(self.rows[chosen])
+        classifier = RepresentationClassifier(**{name: settings[name] for name in ("alpha", "rule", "constraint")})
+        space = Space(settings["kernel"], gamma=settings["gamma"]).prepare(self.rows[chosen])
         classifier.n_features_in_ = self.rows.shape[1]
-        return classifier._learn(space, space.dictionary(self.rows[chosen], self.labels[chosen]))
+        return classifier.learn(space, space.dictionary(self.rows[chosen], self.labels[chosen]))
 
     def _joining(self, cross, chosen, banned, judgement, settings):
         code, support = judgement.weights.astype(self.rows.dtype), judgement.support

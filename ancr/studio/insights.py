@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ancr.studio.recogniser import MOST_LEFT_OUT
-from ancr.studio.state import DEFAULTS, check_settings
+from ancr.studio.state import DEFAULTS, check_settings, classifier_of
 
 # Samples of a pool that are judged at a time; of more, a random part.
 MOST_JUDGED = 4000
@@ -41,8 +41,7 @@ def guesses_of(fitted, samples, pool, trust):
     if not len(pool):
         return {}
     classifier = fitted.classifier
-    # Decision values up to a constant, without the explanations that `judge` would add.
-    decisions = classifier.temperature * classifier.predict_log_proba(fitted.rows(samples[pool]))
+    decisions = classifier.class_decisions(fitted.rows(samples[pool]))
     chances = softmax(decisions / (trust.temperature if trust else classifier.temperature), axis=1)
     best = np.argmax(decisions, axis=1)
     labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
@@ -60,11 +59,10 @@ def audit_of(snapshot, held_out):
         Samples that measure accuracy, and so must not be among the labelled.
     """
     from ancr import audit_labels
-    from ancr.classifiers import RepresentationClassifier
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, scaler = part.vectors()
-    audit = audit_labels(vectors, part.labels, estimator=RepresentationClassifier(**part.settings))
+    audit = audit_labels(vectors, part.labels, estimator=classifier_of(part.settings))
     members = part.members
     others = part.samples[held_out] if scaler is None else scaler.transform(part.samples[held_out])
     leaks = audit.leaks(others) if len(held_out) else []
@@ -104,11 +102,11 @@ def chosen_settings(snapshot, report):
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, _ = part.vectors()
-    options = SPACES_OF_COLUMNS if part.standardize else {}
-    search = ANCRClassifierCV(**options, verbose=report).fit(vectors, part.labels)
-    found = {name: search.best_params_[name] for name in DEFAULTS if name in search.best_params_}
-    if found.get("gamma") == "scale" or found.get("kernel") == "linear":
-        found["gamma"] = float(search.space_.gamma_) if found.get("kernel") != "linear" else DEFAULTS["gamma"]
+    search = ANCRClassifierCV(spaces=SPACES_OF_COLUMNS if part.standardize else None, verbose=report)
+    chosen = search.fit(vectors, part.labels).best_params_
+    found = {name: value for name, value in {**chosen["space"].get_params(), **chosen}.items() if name in DEFAULTS}
+    if chosen["space"].is_linear:
+        found["gamma"] = DEFAULTS["gamma"]
     settings = check_settings({**snapshot.settings, **found})
     return {"settings": settings, "accuracy": float(search.best_score_), "tried": len(search.cv_results_["params"])}
 

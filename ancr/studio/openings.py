@@ -323,10 +323,11 @@ def _model(path):
             return None
         raise
     known = ("alpha", "relaxation", "kernel", "gamma", "power", "rule", "normalize", "constraint")
-    settings = {name: model.params[name] for name in known if name in model.params}
-    lists = {"kernels": "kernel", "gammas": "gamma", "powers": "power", "alphas": "alpha"}
-    lists |= {"relaxations": "relaxation", "rules": "rule", "constraints": "constraint"}
-    settings |= {one: model.params[many][0] for many, one in lists.items() if len(model.params.get(many, ())) == 1}
+    given = {name.removeprefix("space__"): value for name, value in model.params.items()}
+    lists = {"alphas": "alpha", "relaxations": "relaxation", "rules": "rule", "constraints": "constraint"}
+    given |= {one: given[many][0] for many, one in lists.items() if len(given.get(many, ())) == 1}
+    given |= given["spaces"][0] if len(given.get("spaces", ())) == 1 else {}
+    settings = {name: given[name] for name in known if name in given}
     names = _unique(model.names)
     return Source(
         path.name,

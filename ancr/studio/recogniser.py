@@ -13,7 +13,7 @@ from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import Candidate, leave_one_out
 from ancr.studio.few_atoms import Rows, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
-from ancr.studio.state import ActionError
+from ancr.studio.state import ActionError, classifier_of
 
 # More samples than this are not coded by the matrix of all pairs, which takes 4 bytes for each.
 MOST_WITH_MATRIX = 6000
@@ -139,7 +139,7 @@ class Snapshot:
     def fit(self):
         """The classifier of these samples."""
         vectors, scaler = self.vectors()
-        classifier = RepresentationClassifier(**self.settings).fit(vectors, self.labels)
+        classifier = classifier_of(self.settings).fit(vectors, self.labels)
         return Fitted(classifier, scaler, self.members, self.version, self.settings)
 
     def estimate(self):
@@ -350,7 +350,7 @@ def _judge(fitted, vectors, top):
 
     def then(queries, solution):
         codes, seen = solution.sorted_codes, classifier._seen_by_rule(queries)
-        decisions = classifier._decide(queries, solution)
+        decisions = classifier.decide(queries, solution)
         labels = classes[np.argmax(decisions, axis=1)]
         parts = (
             decisions,

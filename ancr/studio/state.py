@@ -6,6 +6,8 @@ import math
 import numpy as np
 
 from ancr._core.messages import shown
+from ancr.axes.spaces import Space
+from ancr.classifiers import RepresentationClassifier
 
 # What the sliders reach; a request beyond it is refused.
 _RANGES = {"alpha": (1e-6, 10.0), "relaxation": (1e-3, 100.0), "gamma": (1e-3, 100.0), "power": (0.05, 2.0)}
@@ -211,6 +213,13 @@ class State:
     def is_waiting(self, index):
         """Whether a sample is in the pool: without a label, neither skipped, excluded nor held out."""
         return bool(self.waiting[index])
+
+
+def classifier_of(settings):
+    """The classifier with these settings."""
+    where = ("kernel", "gamma", "power", "normalize")
+    others = {name: value for name, value in settings.items() if name not in where}
+    return RepresentationClassifier(space=Space(**{name: settings[name] for name in where}), **others)
 
 
 def check_label(label):

@@ -16,6 +16,7 @@ from ancr import (
     NRCClassifier,
     ProCRCClassifier,
     RepresentationClassifier,
+    Space,
     SRCClassifier,
     audit_labels,
     compare,
@@ -24,6 +25,7 @@ from ancr import (
     solve,
 )
 from ancr.datasets import load_table, per_class_split
+from ancr.solvers import ADMM
 
 ATOMS, QUERIES = np.random.default_rng(0).standard_normal((8, 3)), np.random.default_rng(1).standard_normal((2, 3))
 LABELS = np.arange(8) % 2
@@ -100,13 +102,13 @@ SOLVE = [
     _solve("negative relaxation", "relaxation", relaxation=-1.0),
     _solve("relaxed free set", "relaxation", constraint="free", relaxation=1.0),
     _solve("relaxed class terms", "relaxation", quadratic="competitive", labels=LABELS, relaxation=1.0),
-    _solve("zero rho", "rho", solver="admm", rho=0.0),
-    _solve("negative rho", "rho", solver="admm", rho=-1.0),
-    _solve("no iterations", "max_iter", solver="admm", max_iter=0),
-    _solve("half an iteration", "max_iter", solver="admm", max_iter=0.5),
+    _solve("zero rho", "rho", solver=ADMM(rho=0.0)),
+    _solve("negative rho", "rho", solver=ADMM(rho=-1.0)),
+    _solve("no iterations", "max_iter", solver=ADMM(max_iter=0)),
+    _solve("half an iteration", "max_iter", solver=ADMM(max_iter=0.5)),
     _solve("zero tolerance", "tol", tol=0.0),
     _solve("negative tolerance", "tol", tol=-1e-3),
-    _solve("unknown code", "code", solver="admm", code="x"),
+    _solve("unknown code", "code", solver=ADMM(code="x")),
     _solve("class terms without labels", "labels must give the class of each atom", quadratic="subspace"),
     _solve("too few labels", "labels", quadratic="subspace", labels=LABELS[:3]),
     _solve("labels in columns", "labels", quadratic="subspace", labels=np.ones((8, 2))),
@@ -114,8 +116,8 @@ SOLVE = [
     _solve("nan labels", "labels: the entry of sample 0 is missing", labels=[np.nan] * 8),
     _solve("labels of two kinds", "labels must hold entries of one kind", labels=MIXED, error=TypeError),
     _solve("history of text", "history", history="a"),
-    _solve("kernel of one argument", "kernel must be callable as kernel(", kernel=lambda rows: rows, error=TypeError),
-    _solve("rbf beyond the range", "rescale them, or give a number for gamma", 1e300 * ATOMS, kernel="rbf"),
+    _solve("kernel of one argument", "kernel must be callable as kernel(", space=lambda rows: rows, error=TypeError),
+    _solve("rbf beyond the range", "rescale them, or give a number for gamma", 1e300 * ATOMS, space="rbf"),
 ]  # fmt: skip
 
 FIT = [
@@ -137,7 +139,7 @@ FIT = [
     _fit("negative beta of CCRC", CCRCClassifier(beta=-1.0), "beta"),
     _fit("ℓ1 without a weight", SRCClassifier(alpha=0.0, solver="interior_point"), "solver='interior_point'"),
     _fit("zero relaxation", ANCRClassifier(relaxation=0.0), "relaxation"),
-    _fit("normalize of text", CRCClassifier(normalize="yes"), "normalize"),
+    _fit("normalize of text", CRCClassifier(space=Space(normalize="yes")), "normalize"),
     _fit("negative class weight", CRCClassifier(class_weight={0: -1}), "class_weight: the weight of class 0 must be"),
     _fit("class weight of text", ANCRClassifier(class_weight={1: "a"}), "class_weight: the weight of class 1 must be"),
     _fit("class weights of zero", CRCClassifier(class_weight={0: 0, 1: 0}), "class_weight must be above 0"),
@@ -155,7 +157,7 @@ FIT = [
     _fit("a fold of floats", ANCRClassifierCV(cv=[(np.arange(5.0), [7.0])]), "cv: each part of a fold must hold"),
     _fit("a fold of nothing", ANCRClassifierCV(cv=[(range(5), [])]), "cv: each part of a fold must hold"),
     _fit("numbers as folds", ANCRClassifierCV(cv=[3, 4]), "cv: cannot unpack", error=TypeError),
-    _fit("no list of kernels", ANCRClassifierCV(kernels=None), "kernels"),
+    _fit("no list of spaces", ANCRClassifierCV(spaces=3), "spaces"),
     _fit("no alphas", ANCRClassifierCV(alphas=[]), "alphas"),
     _fit("negative alphas", ANCRClassifierCV(alphas=[-1.0, 1.0]), "alpha"),
 ]  # fmt: skip

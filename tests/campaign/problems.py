@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ancr.axes.sets import SETS
+from ancr.solvers import ADMM
 
 # What is drawn on each axis, with its share.
 ATOMS = {"random": 4, "non-negative": 3, "duplicated": 2, "nearly duplicated": 2, "zero": 1, "scaled": 2, "low rank": 2}
@@ -158,7 +159,7 @@ def _settings(rng, atoms):
     if may_relax and rng.random() < 0.3:
         settings["relaxation"] = _weight(rng, atoms) or 1.0
     if solver == "admm":
-        settings |= {"rho": _weight(rng, atoms) or 1.0, "max_iter": 100}
+        settings["solver"] = ADMM(rho=_weight(rng, atoms) or 1.0, max_iter=100)
     return settings
 
 

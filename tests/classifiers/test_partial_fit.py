@@ -100,7 +100,7 @@ def test_calls_without_a_query_in_between_are_caught_up_in_one_step(classifier, 
 def test_settings_are_those_of_the_last_call():
     X, y, Q = stream(TALL)
     clf = ancr.CRCClassifier(alpha=0.1).fit(X[:70], y[:70]).partial_fit(X[70:], y[70:])
-    clf.set_params(alpha=10.0, normalize=False)
+    clf.set_params(alpha=10.0, space__normalize=False)
     whole = ancr.CRCClassifier(alpha=0.1).fit(X, y)
     np.testing.assert_allclose(clf.residuals(Q), whole.residuals(Q), atol=1e-10)
 

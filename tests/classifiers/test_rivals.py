@@ -7,6 +7,8 @@ from sklearn.linear_model import orthogonal_mp_gram
 from sklearn.preprocessing import normalize
 
 import ancr
+from ancr import Space
+from ancr.solvers import ADMM
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +76,8 @@ def test_class_terms_on_other_sets(digits, Classifier, constraint):
     solution = clf.solver_.solve(normalize(Q))
     assert solution.verify(tol=1e-8, feasibility=1e-9).all()
     if constraint != "affine":
-        admm = Classifier(
-            alpha=1e-3, beta=1e-2, constraint=constraint, solver="admm", rho=1.0, tol=1e-7, max_iter=20000
-        )
+        solver = ADMM(rho=1.0, tol=1e-7, max_iter=20000)
+        admm = Classifier(alpha=1e-3, beta=1e-2, constraint=constraint, solver=solver)
         objective = admm.fit(X, y).solver_.solve(normalize(Q)).objective
         np.testing.assert_allclose(objective, solution.objective, atol=1e-6)
 
@@ -142,6 +143,6 @@ def test_matching_pursuit_in_single_precision_and_small_units(digits):
     double = ancr.SACRCClassifier().fit(X, y).codes(Q)
     single = ancr.SACRCClassifier().fit(X.astype("f"), y).codes(Q.astype("f"))
     assert np.abs(single).max() < 3 * np.abs(double).max()
-    tiny = ancr.SACRCClassifier(normalize=False, alpha=1e-17).fit(1e-7 * X, y).codes(1e-7 * Q)
-    plain = ancr.SACRCClassifier(normalize=False, alpha=1e-3).fit(X, y).codes(Q)
+    tiny = ancr.SACRCClassifier(space=Space(normalize=False), alpha=1e-17).fit(1e-7 * X, y).codes(1e-7 * Q)
+    plain = ancr.SACRCClassifier(space=Space(normalize=False), alpha=1e-3).fit(X, y).codes(Q)
     np.testing.assert_allclose(tiny, plain, atol=1e-6)

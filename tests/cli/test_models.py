@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ancr import ANCRClassifier, CRCClassifier
+from ancr import ANCRClassifier, CRCClassifier, Space
 from ancr.cli import main
 from ancr.samples.model_file import Model
 from ancr.samples.user_data import query_chunks
@@ -51,7 +51,7 @@ def test_columns_with_units_are_searched_by_default(wine, tmp_path):  # noqa: F8
     result = ancr("train", wine, "-o", path)
     assert result.stdout == f"{path}: ANCR-CV on 178 samples of 3 classes\n"
     params = Model.load(path).params
-    assert (params["normalize"], len(params["kernels"]), len(params["alphas"])) == (False, 1, 1)
+    assert (params["spaces"][0]["normalize"], len(params["spaces"]), len(params["alphas"])) == (False, 1, 1)
     labels = [row["label"] for row in predictions(path, wine, tmp_path)]
     assert np.mean(labels == load_wine().target.astype(str)) > 0.98
 
@@ -60,14 +60,14 @@ def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "0.1", "--power", "0.5", "--method", "CRC")
     assert result.exit_code == 0, result.output
-    assert Model.load(path).params == {"kernel": "rbf", "gamma": 0.1, "power": 0.5}
+    assert Model.load(path).params == {"space__kernel": "rbf", "space__gamma": 0.1, "space__power": 0.5}
     rows = predictions(path, wine, tmp_path)
     X, y = load_wine(return_X_y=True)
-    clf = make_pipeline(StandardScaler(), CRCClassifier(kernel="rbf", gamma=0.1, power=0.5)).fit(X, y.astype(str))
+    clf = make_pipeline(StandardScaler(), CRCClassifier(space=Space("rbf", gamma=0.1, power=0.5))).fit(X, y.astype(str))
     assert [row["label"] for row in rows] == clf.predict(X).tolist()
     bad = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "-1")
     assert bad.exit_code == 1
-    assert "'gamma' parameter of ANCRClassifier must be" in bad.output
+    assert "'gamma' parameter of Space must be" in bad.output
 
 
 def test_a_number_may_be_written_without_its_zero(wine, tmp_path):  # noqa: F811
@@ -78,9 +78,9 @@ def test_a_number_may_be_written_without_its_zero(wine, tmp_path):  # noqa: F811
 
 def test_landmarks_are_drawn_by_the_seed_that_is_set(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
-    options = ("--kernel", "rbf", "--n-landmarks", "9", "--set", "random_state=3")
+    options = ("--kernel", "rbf", "--n-landmarks", "9", "--set", "space__random_state=3")
     assert ancr("train", wine, "-o", path, *options).exit_code == 0
-    assert Model.load(path).params == {"kernel": "rbf", "n_landmarks": 9, "random_state": 3}
+    assert Model.load(path).params == {"space__kernel": "rbf", "space__n_landmarks": 9, "space__random_state": 3}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such file names")

@@ -125,9 +125,9 @@ def test_protocol_cv_gives_the_methods_of_the_paper_grids_of_the_same_size():
 def test_protocol_cv_searches_tables_without_unit_norm():
     from ancr.samples.scaling import SPACES_OF_COLUMNS
 
-    methods = methods_for("cv", SPACES_OF_COLUMNS)
-    assert methods["ANCR"].params == SPACES_OF_COLUMNS
-    assert not methods["ANCR (linear)"].params["normalize"]
+    methods = methods_for("cv", {"spaces": SPACES_OF_COLUMNS})
+    assert methods["ANCR"].build().spaces == SPACES_OF_COLUMNS
+    assert methods["ANCR (linear)"].params == {"spaces": [{"normalize": False}]}
     assert not any("Normalizer" in repr(methods[name].build()) for name in ("RBF SVM", "Softmax", "kNN"))
     assert "Normalizer" in repr(paper_source("usps").methods("N=50", "cv")["RBF SVM"].build())
 

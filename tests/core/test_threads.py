@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ancr import ANCRClassifier, CRCClassifier, NRCClassifier, SRCClassifier, solve
 from ancr._core import arrays, threads
 from ancr._core.arrays import dense, map_rows, thread_count
+from ancr.solvers import ADMM
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +197,8 @@ def test_memory_limits_the_block_size():
         {},
         {"relaxation": 0.5},
         {"constraint": "free"},
-        {"solver": "admm", "max_iter": 4},
-        {"solver": "admm", "rho": 5.0},
+        {"solver": ADMM(max_iter=4)},
+        {"solver": ADMM(rho=5.0)},
     ],
     ids=str,
 )

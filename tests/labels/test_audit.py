@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
 import ancr
+from ancr import Space
 from ancr.labels.audit import audit_fitted
 from ancr.labels.errors import SYSTEMATIC, Errors, repetition
 from ancr.labels.suspicion import all_others, best_other, by_patterns, evidence_against, odds_against, random_labels
@@ -82,10 +83,10 @@ def test_scores_are_those_of_refits(digits):
     X, y = digits[0][:60], digits[1][:60]
     from ancr.labels.held_out import leave_each_out
 
-    for clf in (RELAXED, ancr.ANCRClassifier(kernel="rbf", alpha=0.1), ancr.CRCClassifier(), ancr.NCRClassifier()):
+    for clf in (RELAXED, ancr.ANCRClassifier(space="rbf", alpha=0.1), ancr.CRCClassifier(), ancr.NCRClassifier()):
         judgement = leave_each_out(clone(clf).fit(X, y))
         params, refits, opinions = clf.get_params(), [], []
-        space = {name: params[name] for name in ("kernel", "rule", "gamma")}
+        space = {name: params[name] for name in ("space", "rule")}
         for sample in range(0, 60, 5):
             others = np.delete(np.arange(60), sample)
             refits.append(clone(clf).fit(X[others], y[others]).decision_function(X[[sample]])[0])
@@ -111,7 +112,7 @@ def test_a_second_round_helps_where_many_labels_are_wrong(digits):
 def test_the_default_and_a_fitted_search_audit(digits):
     X, y = digits[0][:200], digits[1][:200]
     given, wrong = flipped(y, 0.1)
-    grid = {"kernels": ["linear"], "powers": [1.0], "alphas": [0.1], "relaxations": [1.0, None]}
+    grid = {"spaces": ["linear"], "alphas": [0.1], "relaxations": [1.0, None]}
     fitted = ancr.ANCRClassifierCV(**grid).fit(X, given)
     audit = audit_fitted(fitted, given)
     again = ancr.audit_labels(X, given, estimator=ancr.ANCRClassifierCV(**grid))
@@ -137,7 +138,7 @@ def test_groups_do_not_judge_each_other(digits):
 def test_every_copy_is_found(digits, dtype, offset, normalize):
     X, y = digits
     X = (X[:60] + offset).astype(dtype)
-    clf = ancr.ANCRClassifier(alpha=0.1, normalize=normalize)
+    clf = ancr.ANCRClassifier(alpha=0.1, space=Space(normalize=normalize))
     audit = ancr.audit_labels(np.vstack([X, X]), np.tile(y[:60], 2), estimator=clf)
     assert {pair[:2] for pair in audit.duplicates} == {(i, i + 60) for i in range(60)}
     single = ancr.audit_labels(X, y[:60], estimator=clf)
@@ -149,13 +150,13 @@ def test_inner_products_alone(digits):
     X, y = digits
     X, y = X[:80] / np.linalg.norm(X[:80], axis=1, keepdims=True), y[:80]
     X[41] = X[40]
-    clf = ancr.ANCRClassifier(alpha=0.1, kernel="precomputed")
+    clf = ancr.ANCRClassifier(alpha=0.1, space="precomputed")
     audit = ancr.audit_labels(X @ X.T, y, estimator=clf)
     plain = ancr.audit_labels(X, y, estimator=ancr.ANCRClassifier(alpha=0.1))
     assert [pair[:2] for pair in audit.duplicates] == [pair[:2] for pair in plain.duplicates] == [(40, 41)]
     with pytest.raises(ValueError, match="leaks need k"):
         audit.leaks(X @ X.T)
-    with pytest.raises(ValueError, match="groups: kernel='precomputed'"):
+    with pytest.raises(ValueError, match="groups: space='precomputed'"):
         ancr.audit_labels(X @ X.T, y, estimator=clf, groups=np.arange(80) % 7)
 
 
@@ -163,7 +164,7 @@ def test_labels_of_samples_without_weight_are_those_given(digits):
     X, y = digits
     X, y = X[:90], np.array([f"digit {label % 3}" for label in y[:90]])
     weights = np.where(np.arange(90) < 3, 0.0, 1.0)
-    one = {"kernels": ["linear"], "powers": [1.0], "constraints": ["simplex"], "alphas": [0.1], "relaxations": [None]}
+    one = {"spaces": ["linear"], "constraints": ["simplex"], "alphas": [0.1], "relaxations": [None]}
     audit = audit_fitted(ancr.RepresentationClassifierCV(**one).fit(X, y, sample_weight=weights), y)
     np.testing.assert_array_equal(audit.labels, y)
     np.testing.assert_array_equal(audit.suggested[:3], y[:3])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from ancr import ANCRClassifier, next_to_label
+from ancr import ANCRClassifier, Space, next_to_label
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def digits():
 
 
 @pytest.mark.parametrize("strategy", ["auto", "margin", "far", "random"])
-@pytest.mark.parametrize("space", [{}, {"kernel": "rbf"}], ids=["linear", "rbf"])
+@pytest.mark.parametrize("space", [{}, {"space": "rbf"}], ids=["linear", "rbf"])
 def test_rows_of_the_pool_once_each_and_the_same_for_a_seed(digits, strategy, space):
     X, y = load_digits(return_X_y=True)
     clf = ANCRClassifier(alpha=0.1, **space).fit(X[:40], y[:40])
@@ -51,7 +51,7 @@ def test_auto_is_unsure_and_spread_out(digits):
 @pytest.mark.parametrize("normalize", [True, False])
 def test_auto_makes_unsure_samples_best_represented_one_by_one(normalize):
     X, y = load_digits(return_X_y=True)
-    clf = ANCRClassifier(alpha=0.1, normalize=normalize).fit(X[:20], y[:20])
+    clf = ANCRClassifier(alpha=0.1, space=Space(normalize=normalize)).fit(X[:20], y[:20])
     rows = X / np.linalg.norm(X, axis=1, keepdims=True) if normalize else X
     labelled, pool = rows[:20], rows[20:220]
     # Without unit norm the origin is anywhere, and only the spread says how long a sample is.
@@ -77,7 +77,9 @@ def test_auto_makes_unsure_samples_best_represented_one_by_one(normalize):
 def test_the_scale_of_the_samples_does_not_matter(scale):
     X, y = load_digits(return_X_y=True)
     first, second = (
-        next_to_label(ANCRClassifier(alpha=0.1 * s * s, normalize=False).fit(s * X[:20], y[:20]), s * X[20:220], 7)
+        next_to_label(
+            ANCRClassifier(alpha=0.1 * s * s, space=Space(normalize=False)).fit(s * X[:20], y[:20]), s * X[20:220], 7
+        )
         for s in (1.0, scale)
     )
     np.testing.assert_array_equal(first, second)
@@ -88,7 +90,7 @@ def test_an_offset_does_not_bring_copies():
     pool = np.tile(X[20:80], (8, 1))
     warnings.simplefilter("ignore", UserWarning)  # copies are equally unsure
     for offset in (0.0, 10.0, 1000.0):
-        clf = ANCRClassifier(alpha=0.1, normalize=False).fit(X[:20] + offset, y[:20])
+        clf = ANCRClassifier(alpha=0.1, space=Space(normalize=False)).fit(X[:20] + offset, y[:20])
         rows = next_to_label(clf, pool + offset, 6)
         assert len(set(rows % 60)) >= 5  # of the 36 least sure ones, five are no copies
 
@@ -185,7 +187,7 @@ def test_the_pool_has_the_names_of_the_columns():
 
 def test_inner_products_have_no_distances_within_the_pool(digits):
     X, y = load_digits(return_X_y=True)
-    clf = ANCRClassifier(alpha=0.1, kernel="precomputed").fit(X[:40] @ X[:40].T, y[:40])
+    clf = ANCRClassifier(alpha=0.1, space="precomputed").fit(X[:40] @ X[:40].T, y[:40])
     with pytest.raises(ValueError, match="strategy='far' needs distances within the pool"):
         next_to_label(clf, X[40:60] @ X[:40].T, 5, strategy="far")
     assert len(next_to_label(clf, X[40:60] @ X[:40].T, 5)) == 5

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, solve
+from ancr import ANCRClassifier, CCRCClassifier, RepresentationClassifier, RepresentationClassifierCV, Space, solve
 from ancr._core.arrays import dense, to_numpy
 from ancr.axes.problem import Problem
 from ancr.comparison.runner import make_plans
@@ -53,14 +53,14 @@ def test_recipes_are_short_and_printed_as_they_are(name):
 
 def test_a_kernel_of_ones_own_is_solved_certified_and_pickled(digits):
     X, y, Q, truth = digits
-    solution = solve(X, Q, kernel=histogram_intersection, labels=y)
+    solution = solve(X, Q, space=histogram_intersection, labels=y)
     assert solution.verify().all()
-    clf = ANCRClassifier(kernel=histogram_intersection, normalize=False).fit(X, y)
+    clf = ANCRClassifier(space=Space(histogram_intersection, normalize=False)).fit(X, y)
     assert clf.score(Q, truth) > 0.85
-    given = ANCRClassifier(kernel="precomputed").fit(histogram_intersection(X, X), y)
+    given = ANCRClassifier(space="precomputed").fit(histogram_intersection(X, X), y)
     np.testing.assert_allclose(dense(given.codes(histogram_intersection(Q, X))), dense(clf.codes(Q)), atol=1e-9)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict(Q), clf.predict(Q))
-    assert clone(clf).kernel is histogram_intersection
+    assert clone(clf).space.kernel is histogram_intersection
 
 
 def best_capped(atoms, query, alpha, cap):
@@ -86,7 +86,7 @@ def test_a_set_of_ones_own_is_solved_and_certified(solver):
     scale = solution.problem.scale(queries, solution.codes)
     assert (solution.gap >= (solution.objective - best) / scale - 1e-12).all()
     rough = solve(
-        atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver="admm", rho=0.1, max_iter=5, code="z"
+        atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver=ADMM(rho=0.1, max_iter=5, code="z")
     )
     assert not rough.verify().all()
     assert (rough.gap >= (rough.objective - best) / rough.problem.scale(queries, rough.codes) - 1e-12).all()
@@ -94,7 +94,7 @@ def test_a_set_of_ones_own_is_solved_and_certified(solver):
 
 def test_a_set_of_ones_own_in_a_classifier(digits):
     X, y, Q, truth = digits
-    clf = RepresentationClassifier(constraint=CappedSimplex(0.1), solver="admm", rho=0.1, max_iter=50)
+    clf = RepresentationClassifier(constraint=CappedSimplex(0.1), solver=ADMM(rho=0.1, max_iter=50))
     assert clf.fit(X, y).score(Q, truth) > 0.8
     assert clf.codes(Q).max() <= 0.1 + 1e-12
     assert "CappedSimplex(cap=0.1)" in repr(clf)
@@ -106,7 +106,7 @@ def test_a_set_of_ones_own_in_a_classifier(digits):
 
 def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
     X, y, _, _ = digits
-    clf = RepresentationClassifier(constraint=CappedSimplex(), solver="admm", rho=0.1, max_iter=10)
+    clf = RepresentationClassifier(constraint=CappedSimplex(), solver=ADMM(rho=0.1, max_iter=10))
     search = GridSearchCV(clf, {"constraint__cap": [0.05, 0.3]}, cv=2).fit(X, y)
     assert search.best_estimator_.constraint.cap in (0.05, 0.3)
     assert clf.constraint.cap == 0.2
@@ -118,7 +118,7 @@ def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
 def test_a_set_of_ones_own_on_other_arrays(library):
     arrays, rng = converter(library), np.random.default_rng(2)
     atoms, queries = rng.random((15, 8)), rng.random((3, 8))
-    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": "admm", "rho": 0.5, "max_iter": 500}
+    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": ADMM(rho=0.5, max_iter=500)}
     plain, moved = solve(atoms, queries, **settings), solve(arrays(atoms), arrays(queries), **settings)
     np.testing.assert_allclose(to_numpy(dense(moved.codes)), plain.codes.toarray(), atol=1e-12)
     np.testing.assert_allclose(to_numpy(moved.gap), plain.gap, atol=1e-12)
@@ -141,8 +141,7 @@ def test_objects_in_a_grid(digits):
         betas=[0.1],
         relaxations=[None],
         rules=["res", Energy()],
-        kernels=["linear"],
-        powers=[1.0],
+        spaces=["linear"],
         solver=ADMM(rho=0.1, max_iter=20),
         cv=3,
     ).fit(X, y)
@@ -156,7 +155,10 @@ def test_objects_in_a_grid(digits):
 def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
-        constraints=[CappedSimplex(0.2)], alphas=[1e-3, 1e-2], gammas=[1.0], solver=ADMM(rho=0.1, max_iter=10)
+        constraints=[CappedSimplex(0.2)],
+        alphas=[1e-3, 1e-2],
+        spaces=["linear", Space("rbf", gamma=1.0)],
+        solver=ADMM(rho=0.1, max_iter=10),
     )
     assert clf.fit(X, y).score(Q, truth) > 0.8
 

@@ -7,15 +7,16 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
+from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV, Space
 from ancr.datasets import per_class_split
 from ancr.selection.calibration import calibration_error
 from tests.array_libraries import without_dispatch
+from tests.grids import spaces_with
 
 # One space, one set and one rule: a plain grid.
-LINEAR = {"kernels": ("linear",), "powers": (1.0,), "constraints": ("simplex",), "rules": ("res",)}
+LINEAR = {"spaces": ("linear",), "constraints": ("simplex",), "rules": ("res",)}
 SMALL = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None), **LINEAR}
-SPACES = {"gammas": (1.0,), "alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
+SPACES = {"spaces": spaces_with(1.0), "alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +68,8 @@ def test_folds_score_as_refits_in_them(digits):
 def test_without_unit_norm_it_is_the_classifier_of_its_settings(kernel, relaxation, cv):
     X, y = load_iris(return_X_y=True)
     X += 50.0
-    one = {"kernels": [kernel], "powers": [1.0], "constraints": ["simplex"], "rules": ["res"], "alphas": [0.1]}
-    chosen = RepresentationClassifierCV(**one, relaxations=[relaxation], normalize=False, cv=cv).fit(X[::3], y[::3])
+    one = {"spaces": [Space(kernel, normalize=False)], "constraints": ["simplex"], "rules": ["res"], "alphas": [0.1]}
+    chosen = RepresentationClassifierCV(**one, relaxations=[relaxation], cv=cv).fit(X[::3], y[::3])
     same = RepresentationClassifier(**chosen.best_params_).fit(X[::3], y[::3])
     np.testing.assert_allclose(chosen.decision_function(X), same.decision_function(X), atol=1e-10)
     if cv is None:
@@ -128,8 +129,7 @@ def test_every_axis_can_be_searched(digits):
         betas=[1e-3, 1e-2],
         relaxations=[1.0, None],
         rules=["res", "reg", "pro", "label"],
-        kernels=["linear"],
-        powers=[1.0],
+        spaces=["linear"],
         cv=3,
     )
     clf.fit(X, y)
@@ -210,11 +210,11 @@ def test_reject_label_must_not_be_a_label(digits):
         ({"relaxations": [0.0]}, "every value of relaxations"),
         ({"rules": ["nearest"]}, "every value of rules"),
         ({"scoring": "f1"}, "scoring"),
-        ({"kernels": ["cosine"]}, "every value of kernels"),
-        ({"gammas": [0.0]}, "every value of gammas"),
-        ({"powers": []}, "powers must hold at least one value"),
+        ({"spaces": ["cosine"]}, "every value of spaces"),
+        ({"spaces": [Space("rbf", gamma=0.0)]}, "'gamma' parameter of Space"),
+        ({"spaces": []}, "spaces must hold at least one value"),
         ({"search": "some"}, "search"),
-        ({"kernels": ["linear", "precomputed"]}, "'precomputed' takes inner products"),
+        ({"spaces": ["linear", "precomputed"]}, "'precomputed' takes inner products"),
         ({"precision": 2.0}, "precision"),
     ],
 )
@@ -224,7 +224,7 @@ def test_bad_grids_are_named(digits, params, message):
         ANCRClassifierCV(**params).fit(X, y)
 
 
-@pytest.mark.parametrize("params", [{"kernels": None}, {"kernels": [None]}, {"constraints": 3}, {"constraints": [3]}])
+@pytest.mark.parametrize("params", [{"spaces": 3}, {"spaces": [None]}, {"constraints": 3}, {"constraints": [3]}])
 def test_tags_of_bad_grids_wait_for_validation(params):
     assert not ANCRClassifierCV(**params).__sklearn_tags__().input_tags.pairwise
 
@@ -232,7 +232,7 @@ def test_tags_of_bad_grids_wait_for_validation(params):
 def test_a_fold_may_be_given_as_bools(digits):
     X, y = digits[0][:60], digits[1][:60]
     rows, bools = np.arange(60), np.arange(60) < 40
-    settings = {"kernels": ["linear"], "powers": [1.0], "alphas": [0.1], "relaxations": [None]}
+    settings = {"spaces": ["linear"], "alphas": [0.1], "relaxations": [None]}
     as_bools = ANCRClassifierCV(cv=[(bools, ~bools)], **settings).fit(X, y)
     as_rows = ANCRClassifierCV(cv=[(rows[:40], rows[40:])], **settings).fit(X, y)
     assert as_bools.best_score_ == as_rows.best_score_

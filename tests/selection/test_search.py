@@ -8,10 +8,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 from ancr import ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
-from ancr.axes.spaces import Space, grid_of_spaces
+from ancr.axes.spaces import Space, usual_spaces
 from ancr.selection import cross_validation
 from ancr.selection.calibration import brier_losses
 from ancr.selection.search import KEPT_SPACES, SCREENED_SAMPLES
+from tests.grids import spaces_with
+
+RBF = Space("rbf", gamma=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +34,7 @@ def nearly_orthogonal(seed=0):
 
 
 LEAKY = {
-    "kernels": ["linear", "rbf"],
-    "gammas": [0.5, 4.0],
-    "powers": [1.0],
+    "spaces": ["linear", Space("rbf", gamma=0.5), Space("rbf", gamma=4.0)],
     "constraints": ["simplex"],
     "alphas": [1e-2],
     "relaxations": [None, 0.1],
@@ -85,13 +86,12 @@ def test_every_trial_is_reported_with_its_stage(digits):
 
 
 def _spaces(results, which):
-    names = ("param_kernel", "param_gamma", "param_power")
-    return set(zip(*(results[name][which] for name in names), strict=True))
+    return set(results["param_space"][which])
 
 
 def test_screened_and_full_agree_where_ridge_regression_knows_the_space(digits):
     X, y, queries, _ = digits
-    grid = {"gammas": (0.5, 2.0), "alphas": (1e-3, 1e-2), "relaxations": (0.3, None)}
+    grid = {"spaces": spaces_with(0.5, 2.0), "alphas": (1e-3, 1e-2), "relaxations": (0.3, None)}
     screened, full = (ANCRClassifierCV(search=search, **grid).fit(X, y) for search in ("screened", "full"))
     assert len(screened.cv_results_["params"]) < len(full.cv_results_["params"])
     assert set(full.cv_results_["stage"]) == {"grid"}
@@ -104,7 +104,7 @@ def test_screened_and_full_agree_where_ridge_regression_knows_the_space(digits):
 
 def test_a_grid_of_one_space_is_searched_in_full(digits):
     X, y, *_ = digits
-    clf = ANCRClassifierCV(kernels=("linear",), powers=(1.0,), alphas=(1e-2, 1e-1), relaxations=(0.3, None)).fit(X, y)
+    clf = ANCRClassifierCV(spaces=("linear",), alphas=(1e-2, 1e-1), relaxations=(0.3, None)).fit(X, y)
     assert set(clf.cv_results_["stage"]) == {"grid"}
     assert len(clf.cv_results_["params"]) == 2 * (2 * 2 + 2)
 
@@ -112,23 +112,25 @@ def test_a_grid_of_one_space_is_searched_in_full(digits):
 @pytest.mark.parametrize("cv", [None, 3])
 def test_scores_in_a_space_are_those_of_its_classifier(digits, cv):
     X, y, queries, _ = digits
-    clf = ANCRClassifierCV(gammas=(1.0,), alphas=(1e-2,), relaxations=(0.3,), cv=cv, scoring="brier").fit(X, y)
+    clf = ANCRClassifierCV(spaces=spaces_with(1.0), alphas=(1e-2,), relaxations=(0.3,), cv=cv, scoring="brier").fit(
+        X, y
+    )
     best = RepresentationClassifier(**clf.best_params_).fit(X, y)
     np.testing.assert_array_equal(best.predict(queries), clf.predict(queries))
     np.testing.assert_allclose(best.decision_function(queries), clf.decision_function(queries))
     results = clf.cv_results_
     np.testing.assert_array_equal(results["mean_test_score"], -results["brier"])
     assert clone(clf).get_params() == clf.get_params()
-    assert {clf.kernel_, clf.space_.kernel} == {clf.best_params_["kernel"]}
+    assert clf.space_ == clf.best_params_["space"]
 
 
 def test_precomputed_inner_products_score_as_their_kernel(digits):
     X, y, queries, _ = digits
     unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (X, queries)]
-    grid = {"powers": (1.0,), "alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
+    grid = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
     for cv in (None, 3):
-        named = ANCRClassifierCV(kernels=("rbf",), gammas=(1.0,), cv=cv, **grid).fit(X, y)
-        given = ANCRClassifierCV(kernels=("precomputed",), cv=cv, **grid).fit(rbf_kernel(unit[0], gamma=1.0), y)
+        named = ANCRClassifierCV(spaces=(RBF,), cv=cv, **grid).fit(X, y)
+        given = ANCRClassifierCV(spaces=("precomputed",), cv=cv, **grid).fit(rbf_kernel(unit[0], gamma=1.0), y)
         np.testing.assert_allclose(given.cv_results_["brier"], named.cv_results_["brier"], atol=1e-3)
         np.testing.assert_array_equal(given.predict(rbf_kernel(unit[1], unit[0], gamma=1.0)), named.predict(queries))
     assert given.__sklearn_tags__().input_tags.pairwise
@@ -138,7 +140,7 @@ def test_precomputed_inner_products_score_as_their_kernel(digits):
 def test_the_fold_judge_does_not_leave_settings_aside():
     """In balanced folds no label leaks, so rules may differ as they like."""
     X, y = load_iris(return_X_y=True)
-    clf = ANCRClassifierCV(kernels=("linear",), powers=(1.0,), cv=5).fit(X, y)
+    clf = ANCRClassifierCV(spaces=("linear",), cv=5).fit(X, y)
     assert clf.cv_results_["rules_apart"][clf.best_index_] >= 0.0
     assert clf.cv_results_["rank_test_score"][clf.best_index_] == 1
 
@@ -147,7 +149,7 @@ def test_large_sets_are_screened_and_searched_on_a_part(monkeypatch):
     X, y = load_digits(return_X_y=True)
     monkeypatch.setattr(cross_validation, "SCREENED_SAMPLES", 120)
     monkeypatch.setattr(cross_validation, "MOST_SAMPLES", 300)
-    grid = {"gammas": (1.0,), "alphas": (1e-3, 1e-2), "relaxations": (None,)}
+    grid = {"spaces": spaces_with(1.0), "alphas": (1e-3, 1e-2), "relaxations": (None,)}
     clf = ANCRClassifierCV(**grid).fit(X, y)
     results = clf.cv_results_
     sizes = {stage: set(results["n_samples"][results["stage"] == stage]) for stage in set(results["stage"])}
@@ -173,15 +175,15 @@ def test_a_kernel_above_the_budget_gets_landmarks():
 
 def test_landmarks_in_a_grid_are_those_of_kernels(digits):
     X, y, queries, truth = digits
-    clf = ANCRClassifierCV(gammas=(1.0,), n_landmarks=100, random_state=0, alphas=(1e-2,), relaxations=(0.3,))
+    spaces = spaces_with(1.0, n_landmarks=100, random_state=0)
+    clf = ANCRClassifierCV(spaces=spaces, alphas=(1e-2,), relaxations=(0.3,))
     assert clf.fit(X, y).score(queries, truth) > 0.9
-    kinds = {space.kernel: space.n_landmarks for space in clf._spaces}
-    assert kinds == {"linear": None, "rbf": 100}
 
 
-def test_kernels_without_a_width_are_tried_once():
-    spaces = grid_of_spaces(["linear", "poly", rbf_kernel], [0.5, "scale"], [1.0], n_landmarks=None, degree=2)
-    assert [(space.gamma, space.degree) for space in spaces] == [("scale", 2), (0.5, 2), ("scale", 2), ("scale", 2)]
+def test_the_usual_spaces():
+    known = [(space.kernel, space.gamma, space.power) for space in usual_spaces()]
+    one_power = [("linear", "scale"), ("rbf", 0.5), ("rbf", 1.0), ("rbf", 2.0)]
+    assert known == [(*space, power) for power in (1.0, 0.5) for space in one_power]
 
 
 @pytest.mark.parametrize("counts", [(40, 40), (60, 6), (50, 20, 3), (30, 1, 30), (3, 3, 3, 3, 3)])
@@ -215,7 +217,7 @@ def test_brier_scores():
 def test_decision_values_are_those_of_the_setting_chosen(digits):
     """Also where one standard error chooses a setting that was behind while others were tried."""
     X, y, queries, truth = digits
-    clf = ANCRClassifierCV(one_standard_error=True, gammas=(1.0,)).fit(X, y)
+    clf = ANCRClassifierCV(one_standard_error=True, spaces=spaces_with(1.0)).fit(X, y)
     assert clf.trust_.temperature == clf.temperature_
     assert clf.predict(queries, reject=True).shape == truth.shape
     assert clf.cv_results_["accuracy"][clf.best_index_] == clf.best_score_
@@ -223,7 +225,7 @@ def test_decision_values_are_those_of_the_setting_chosen(digits):
 
 def test_choice_is_by_setting_first_then_by_rule(digits):
     X, y, *_ = digits
-    clf = ANCRClassifierCV(kernels=("rbf",), gammas=(1.0,), powers=(1.0,)).fit(X, y)
+    clf = ANCRClassifierCV(spaces=(RBF,)).fit(X, y)
     results = clf.cv_results_
     allowed = results["rules_apart"] <= 0.1
     assert results["mean_over_rules"][clf.best_index_] == results["mean_over_rules"][allowed].max()

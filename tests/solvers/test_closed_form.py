@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ancr import RepresentationClassifier, solve
+from ancr import RepresentationClassifier, Space, solve
 from ancr._core.arrays import to_numpy
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
@@ -115,7 +115,12 @@ def test_class_terms_need_labels():
 def test_a_class_without_samples_in_a_kernel(arrays, capfd):
     """Each class by itself: one that is known by name alone has an empty matrix."""
     X, y, Q = np.random.default_rng(0).random((12, 5)), np.arange(12) % 2, np.random.default_rng(1).random((4, 5))
-    options = {"quadratic": "subspace", "constraint": "free", "alpha": 0.1, "kernel": "rbf", "gamma": 1.0}
+    options = {
+        "quadratic": "subspace",
+        "constraint": "free",
+        "alpha": 0.1,
+        "space": Space("rbf", gamma=1.0),
+    }
     known = RepresentationClassifier(**options).partial_fit(arrays(X), y, classes=[0, 1, 2])
     plain = RepresentationClassifier(**options).fit(X, y)
     np.testing.assert_array_equal(to_numpy(known.predict(arrays(Q))), plain.predict(Q))

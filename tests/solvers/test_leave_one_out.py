@@ -92,8 +92,7 @@ def test_equals_solving_over_the_others_in_a_kernel(case, quadratic, constraint,
             alpha=alpha,
             beta=0.1,
             labels=dictionary.labels[others],
-            kernel="rbf",
-            gamma=2.0,
+            space=Space("rbf", gamma=2.0, normalize=False),
             **options,
         )
         assert c[i, i] == z[i, i] == 0

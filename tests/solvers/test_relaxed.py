@@ -5,6 +5,7 @@ import pytest
 
 from ancr import ANCRClassifier, NCRClassifier, NRCClassifier, solve
 from ancr.features import Eigenfaces
+from ancr.solvers import Relaxed
 from ancr.solvers.whitening import Spectrum, Whitening
 from tests.oracle import best_relaxed, relaxed_objective
 
@@ -13,7 +14,7 @@ SETS = ["simplex", "nonnegative"]
 
 def check(atoms, queries, alpha, relaxation, constraint):
     near = solve(atoms, queries, alpha=alpha, relaxation=relaxation, constraint=constraint)
-    within = solve(atoms, queries, alpha=alpha, relaxation=relaxation, constraint=constraint, code="z")
+    within = solve(atoms, queries, alpha=alpha, relaxation=relaxation, constraint=constraint, solver=Relaxed(code="z"))
     assert near.verify().all()
     np.testing.assert_allclose(near.members.toarray(), within.codes.toarray(), atol=1e-12)
     for row, query in enumerate(queries):

@@ -8,8 +8,9 @@ from scipy.optimize import nnls
 from sklearn.datasets import load_digits
 
 import ancr
-from ancr import ACRClassifier, ANCRClassifier, solve
+from ancr import ACRClassifier, ANCRClassifier, Space, solve
 from ancr.dictionary.mercer import RBF
+from ancr.solvers import ADMM
 
 SETS = ["simplex", "nonnegative", "free", "affine"]
 
@@ -53,7 +54,7 @@ def test_an_offset_changes_neither_code_nor_certificate(dtype, offset, most):
 @pytest.mark.parametrize("kind", [ANCRClassifier, ACRClassifier])
 @pytest.mark.parametrize("rule", ["res", "label"])
 def test_an_offset_changes_no_label(dtype, offset, kind, rule):
-    plain = kind(normalize=False, rule=rule)
+    plain = kind(space=Space(normalize=False), rule=rule)
     X, y, queries, _ = halves(0.0, dtype)
     labels = plain.fit(X, y).predict(queries)
     X, y, queries, _ = halves(offset, dtype)
@@ -62,8 +63,8 @@ def test_an_offset_changes_no_label(dtype, offset, kind, rule):
 
 def test_residuals_do_not_depend_on_an_offset_that_the_problem_does_not_see():
     X, y, queries, _ = halves()
-    near = ANCRClassifier(normalize=False).fit(X, y).residuals(queries[:50])
-    far = ANCRClassifier(normalize=False).fit(X + 100.0, y).residuals(queries[:50] + 100.0)
+    near = ANCRClassifier(space=Space(normalize=False)).fit(X, y).residuals(queries[:50])
+    far = ANCRClassifier(space=Space(normalize=False)).fit(X + 100.0, y).residuals(queries[:50] + 100.0)
     np.testing.assert_allclose(far, near, atol=1e-9)
 
 
@@ -228,8 +229,8 @@ def test_inner_products_alone_certify_no_wrong_code():
     """k(y, y) is not known, so that the objective cannot bound its own gap."""
     rng = np.random.default_rng(0)
     atoms, queries = rng.standard_normal((6, 9)), 3.0 * rng.standard_normal((5, 9))
-    options = {"constraint": "nonnegative", "quadratic": "least_squares", "kernel": "precomputed"}
-    early = solve(atoms @ atoms.T, queries @ atoms.T, solver="admm", rho=1.0, max_iter=3, **options)
+    options = {"constraint": "nonnegative", "quadratic": "least_squares", "space": "precomputed"}
+    early = solve(atoms @ atoms.T, queries @ atoms.T, solver=ADMM(rho=1.0, max_iter=3), **options)
     best = solve(atoms @ atoms.T, queries @ atoms.T, **options)
     assert not early.verify().any()
     assert best.verify().all()
@@ -256,7 +257,7 @@ def test_rbf_values_of_clusters_far_apart():
 @pytest.mark.parametrize("name", ["ACR", "ANCR", "CCRC", "CRC", "CROC", "NCR", "NRC", "NSC", "ProCRC"])
 def test_labels_without_unit_norm_at_any_scale(name, dtype, scales):
     X, y = load_digits(return_X_y=True)
-    clf = getattr(ancr, f"{name}Classifier")(normalize=False)
+    clf = getattr(ancr, f"{name}Classifier")(space=Space(normalize=False))
     clf.set_params(**{"alpha": 0.0} if "alpha" in clf.get_params() else {})
     labels = clf.fit(X[:200].astype(dtype), y[:200]).predict(X[200:240].astype(dtype))
     for scale in scales:
@@ -268,7 +269,7 @@ def test_labels_without_unit_norm_at_any_scale(name, dtype, scales):
 
 def test_decisions_about_queries_whose_squares_overflow_are_refused():
     X, y = load_digits(return_X_y=True)
-    clf = ancr.CRCClassifier(normalize=False).fit(X[:100], y[:100])
+    clf = ancr.CRCClassifier(space=Space(normalize=False)).fit(X[:100], y[:100])
     with pytest.raises(ValueError, match="squares of the queries exceed float64; rescale"):
         clf.predict(1e300 * X[100:103])
 
@@ -276,4 +277,4 @@ def test_decisions_about_queries_whose_squares_overflow_are_refused():
 def test_iterates_that_leave_the_range_are_told():
     atoms = np.array([[-0.6], [-1.3]]) * 1e105
     with pytest.raises(ValueError, match="solver='admm': iterates have left the range"), np.errstate(all="ignore"):
-        ancr.solve(atoms, 0.7 * atoms, alpha=1e207, solver="admm", max_iter=5)
+        ancr.solve(atoms, 0.7 * atoms, alpha=1e207, solver=ADMM(max_iter=5))

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from ancr import solve
 from ancr.axes.problem import Problem
+from ancr.solvers import ADMM
 from ancr.solvers.working_set import host, host_kernels
 from ancr.solvers.working_set.host import HostWorkingSet
 from tests.oracle import best_objective, objective
@@ -197,7 +198,7 @@ def test_the_certificate_sees_a_bad_code():
     rng = np.random.default_rng(3)
     atoms, queries = np.abs(rng.standard_normal((50, 8))), np.abs(rng.standard_normal((20, 8)))
     for constraint in ("simplex", "nonnegative"):
-        rough = solve(atoms, queries, constraint=constraint, solver="admm", rho=0.1, max_iter=5)
+        rough = solve(atoms, queries, constraint=constraint, solver=ADMM(rho=0.1, max_iter=5))
         exact = solve(atoms, queries, constraint=constraint)
         scale = rough.problem.scale(queries, rough.codes)
         truth = (rough.objective - exact.objective) / scale
