@@ -23,11 +23,13 @@ from ancr import (
     CROCClassifier,
     NRCClassifier,
     SACRCClassifier,
+    Space,
     SRCClassifier,
     audit_labels,
     next_to_label,
     solve,
 )
+from ancr.solvers import ADMM
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ancr"
@@ -139,7 +141,7 @@ def classify(clf, X, y, Q):
     clf.residuals(Q), clf.codes(Q), clf.explain(Q, top=3)
 
 
-RBF = {"kernel": "rbf"}
+RBF = {"space": "rbf"}
 CLASSIFIERS = {
     "exact": ANCRClassifier(),
     "ADMM": ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c"),
@@ -152,8 +154,8 @@ CLASSIFIERS = {
     "mixed rule": CROCClassifier(),
     "rbf": ANCRClassifier(**RBF),
     "rbf closed form": CRCClassifier(**RBF),
-    "rbf landmarks": ANCRClassifier(**RBF, n_landmarks=20),
-    "not scaled": ANCRClassifier(normalize=False),
+    "rbf landmarks": ANCRClassifier(space=Space("rbf", n_landmarks=20)),
+    "not scaled": ANCRClassifier(space=Space(normalize=False)),
 }
 
 
@@ -176,12 +178,12 @@ def test_a_growing_classifier_calls_downwards(digits):
 
 @pytest.mark.parametrize(
     ("constraint", "solver"),
-    [*((name, "exact") for name in ("simplex", "nonnegative", "affine", "free")), ("simplex", "admm")],
+    [*((name, "exact") for name in ("simplex", "nonnegative", "affine", "free")), ("simplex", ADMM(max_iter=20))],
 )
 def test_solve_and_verify_call_downwards(constraint, solver, digits):
     X, _, Q = digits
     with Upwards() as calls:
-        solution = solve(X, Q, alpha=1e-3, constraint=constraint, solver=solver, max_iter=20)
+        solution = solve(X, Q, alpha=1e-3, constraint=constraint, solver=solver)
         assert solution.codes.shape == (len(Q), len(X))
         solution.objective, solution.gap, solution.verify()
     assert sorted(calls.found) == []

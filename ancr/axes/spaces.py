@@ -325,6 +325,12 @@ def named_space(space: SpaceLike, normalize: bool = True) -> Space:
     return found
 
 
+def asks_for_inner_products(space: object) -> bool:
+    """Whether samples are inner products already; False for anything that is no space, which validation reports."""
+    known = space if isinstance(space, Space) else Space(space) if isinstance(space, str) else None
+    return known is not None and known.is_pairwise
+
+
 def usual_spaces() -> list[Space]:
     """The spaces that a search compares where none are given: both powers, and three widths of the RBF kernel."""
     return [

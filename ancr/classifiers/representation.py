@@ -38,7 +38,7 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.rules import RULES, Rule, class_residuals, named_rule
 from ancr.axes.sets import Set, asks_for_unit_sum, named_set
-from ancr.axes.spaces import SPACE_CONSTRAINTS, Space, SpaceLike, named_space
+from ancr.axes.spaces import SPACE_CONSTRAINTS, Space, SpaceLike, asks_for_inner_products, named_space
 from ancr.certificate.solution import Solution
 from ancr.classifiers.explanation import Explanation, explain_block
 from ancr.classifiers.sample_weights import weights_of_samples
@@ -260,6 +260,8 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         for name, value in learned.items():
             setattr(self, name, value)
         vars(self).pop("_prepare_later", None)  # belongs to the previous dictionary
+        # Queries must be changed as the atoms were, even if a parameter changes later.
+        self._to_rows = space.to_rows
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
         return self
@@ -301,7 +303,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
-        tags.input_tags.pairwise = getattr(self.space, "is_pairwise", self.space == "precomputed")
+        tags.input_tags.pairwise = asks_for_inner_products(self.space)
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
         fitted = "solver_" in vars(self)
@@ -320,7 +322,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         else:
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
-        return self.solver_.map(X, then, self.space_.to_rows)
+        return self.solver_.map(X, then, self._to_rows)
 
     def winners(self, queries: Array, solution: Solution) -> Array:
         """Index of the winning class, for each query."""

@@ -24,7 +24,7 @@ from ancr._core.messages import naming
 from ancr._core.progress import progress_bar
 from ancr.axes.rules import named_rule
 from ancr.axes.sets import asks_for_unit_sum
-from ancr.axes.spaces import named_space, usual_spaces
+from ancr.axes.spaces import asks_for_inner_products, named_space, usual_spaces
 from ancr.classifiers.representation import BaseRepresentationClassifier, check_two_classes
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.selection.calibration import Trust, concentration
@@ -527,9 +527,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         tags = super(BaseRepresentationClassifier, self).__sklearn_tags__()
         tags.array_api_support = True
         tags.classifier_tags.poor_score = not any(map(asks_for_unit_sum, _entries(self.constraints)))
-        tags.input_tags.pairwise = any(
-            getattr(space, "is_pairwise", space == "precomputed") for space in _entries(self.spaces)
-        )
+        tags.input_tags.pairwise = any(map(asks_for_inner_products, _entries(self.spaces)))
         return tags
 
 
