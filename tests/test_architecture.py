@@ -85,7 +85,6 @@ FORBIDDEN = {
 NAMED = {"constraint", "rule", "quadratic", "solver", "kernel", "space"}
 # Files that still ask for a name of an axis. The list only shrinks.
 STILL_ASKING = {
-    "cli/models.py",
     "paper/findings.py",
     "studio/exports.py",
     "studio/few_atoms.py",

@@ -20,7 +20,8 @@ def test_parameters_are_kept_and_shown(kind):
     given = {name: object() for name in signature(kind).parameters}
     made = kind(**given)
     assert all(getattr(made, name) is value for name, value in given.items())
-    assert all(f"{name}=" in repr(kind()) for name in given)
+    assert all(f"{name}=" in repr(made) for name in given)
+    assert repr(kind()) == f"{kind.__name__}()"
     assert repr(clone(kind())) == repr(kind())
 
 

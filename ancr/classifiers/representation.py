@@ -261,7 +261,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             setattr(self, name, value)
         vars(self).pop("_prepare_later", None)  # belongs to the previous dictionary
         # Queries must be changed as the atoms were, even if a parameter changes later.
-        self._to_rows = space.to_rows
+        self._to_rows, self._is_pairwise = space.to_rows, space.is_pairwise
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
         self.n_iter_ = 1
         return self
@@ -303,10 +303,10 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
-        tags.input_tags.pairwise = asks_for_inner_products(self.space)
+        fitted = "solver_" in vars(self)
+        tags.input_tags.pairwise = self._is_pairwise if fitted else asks_for_inner_products(self.space)
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
-        fitted = "solver_" in vars(self)
         tags.classifier_tags.poor_score = not (
             self.solver_.problem.constraint.sums_to_one if fitted else asks_for_unit_sum(self.constraint)
         )
