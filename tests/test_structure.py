@@ -140,11 +140,9 @@ STILL_LARGER = {
         "dictionary/atoms.py: BaseDictionary",
         "dictionary/atoms.py: Dictionary",
         "dictionary/inner_products.py: GramDictionary",
-        "solvers/working_set/device.py: DeviceWorkingSet",
         "studio/workbench.py: Studio",
     },
     "lines of a function's body": {
-        "solvers/working_set/host.py: HostWorkingSet.set_up",
         "studio/openings.py: _folder",
     },
     "lines of a file": {
@@ -153,7 +151,6 @@ STILL_LARGER = {
         "dictionary/inner_products.py",
         "samples/tables.py",
         "selection/cross_validation.py",
-        "solvers/working_set/device.py",
     },
 }
 

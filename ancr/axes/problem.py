@@ -143,13 +143,13 @@ class StandardForm:
         return self.problem.dictionary.units
 
     @property
-    def aim(self) -> float:
+    def query_scale(self) -> float:
         """target/gram: what a query is multiplied by where it is compared with Xc."""
         return self.problem.quadratic.target / (self.problem.quadratic.gram or 1.0)
 
     def queries(self, given: Array) -> Array:
         """Queries in standard form."""
-        return self.problem.dictionary.moved(given, self.aim)
+        return self.problem.dictionary.moved(given, self.query_scale)
 
     def size(self, queries: Array) -> Array:
         """‖y‖² of each query in standard form, never below what rounding leaves."""

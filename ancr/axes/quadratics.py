@@ -9,13 +9,17 @@ ridge: see `Quadratic.priced`. A new quadratic is a function that returns them, 
 ``quadratic`` takes a name.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ancr._core.arrays import add_to_diagonal, dense, like, namespace, row_squares, row_sums
+from ancr._core.arrays import Array, add_to_diagonal, dense, like, namespace, row_squares, row_sums
+from ancr.dictionary.atoms import BaseDictionary
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,15 @@ class Quadratic:
     blocks: float = 0.0
     target: float = 1.0
     absolute: float = 0.0
-    surcharges: Any = field(default=None, compare=False, repr=False)
-    multiples: Any = field(default=None, compare=False, repr=False)
+    surcharges: np.ndarray | None = field(default=None, compare=False, repr=False)
+    multiples: np.ndarray | None = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         weights = (self.ridge, self.gram, self.blocks, self.absolute)
         if not all(0.0 <= weight < float("inf") for weight in weights) or not self.gram + self.blocks > 0.0:
             raise ValueError(f"a quadratic needs weights >= 0 and gram or blocks > 0 to be convex, got {self}")
 
-    def priced(self, weights):
+    def priced(self, weights: np.ndarray | None) -> Quadratic:
         """The same quadratic where an atom of weight w pays ridge/w for c_j² and absolute/w for abs(c_j).
 
         Parameters
@@ -89,37 +93,45 @@ class Quadratic:
             multiples=multiples / lowest if self.absolute and np.ptp(multiples) else None,
         )
 
-    def without_multiples(self):
+    def without_multiples(self) -> Quadratic:
         """The quadratic in d, c_j = d_j/multiple_j, for atoms divided by multiples: all abs(d_j) have one price."""
+        assert self.multiples is not None
         prices = self.prices / self.multiples**2
         least = float(prices.min())
         extra = prices - least
         return replace(self, ridge=least, surcharges=extra if extra.any() else None, multiples=None)
 
     @property
-    def prices(self):
+    def prices(self) -> Any:
         """What atoms pay for c_j²: the ridge or, with surcharges, one number per atom."""
         return self.ridge if self.surcharges is None else self.ridge + self.surcharges
 
     @property
-    def largest_price(self):
+    def largest_price(self) -> float:
         """The most that an atom pays."""
         return float(np.max(self.prices))
 
-    def prices_like(self, values):
+    def prices_like(self, values: Array) -> Array:
         """The prices in the library, on the device and in the precision of an array."""
         return self.prices if self.surcharges is None else _in_kind_of(self.prices, values)
 
-    def multiples_like(self, values):
+    def prices_of(self, atoms: Array) -> Array | float:
+        """What atoms pay for c_j², by their positions in an array of any library and shape; the ridge if all pay it."""
+        if self.surcharges is None:
+            return self.ridge
+        xp = namespace(atoms)
+        return xp.reshape(xp.take(like(self.prices, atoms), xp.reshape(atoms, (-1,))), tuple(atoms.shape))
+
+    def multiples_like(self, values: Array) -> Array:
         """The multiples in the library, on the device and in the precision of an array; 1 where there are none."""
         return 1.0 if self.multiples is None else _in_kind_of(self.multiples, values)
 
-    def of_atoms(self, atoms):
+    def of_atoms(self, atoms: slice | np.ndarray) -> Quadratic:
         """The same for some of the atoms."""
         parts = {name: getattr(self, name) for name in ("surcharges", "multiples")}
         return replace(self, **{name: part[atoms] for name, part in parts.items() if part is not None})
 
-    def times(self, factor):
+    def times(self, factor: float) -> Quadratic:
         """The quadratic of samples in other units: prices times the square of the factor, finite even where it is not.
 
         Examples
@@ -133,7 +145,7 @@ class Quadratic:
         ridge = ridge if ridge > 1e-290 else 0.0  # a subnormal ridge has lost its digits, and no atom notices it
         return replace(self, ridge=float(ridge), absolute=float(absolute), surcharges=extra)
 
-    def matrix(self, dictionary, shift=0.0, prices=True):
+    def matrix(self, dictionary: BaseDictionary, shift: float = 0.0, prices: bool = True) -> Array:
         """H + shift·I, a new (n_atoms, n_atoms) array; ``prices=False`` leaves out what atoms pay for c_j²."""
         matrix = self.gram * dictionary.gram
         if self.blocks:
@@ -141,11 +153,11 @@ class Quadratic:
                 matrix[block, block] += self.blocks * gram
         return add_to_diagonal(matrix, (self.prices_like(matrix) if prices else 0.0) + shift)
 
-    def linear(self, dictionary, queries):
+    def linear(self, dictionary: BaseDictionary, queries: Array) -> Array:
         """b for each query: (n_queries, n_atoms)."""
         return dictionary.cross(queries, self.target)
 
-    def pull(self, dictionary, queries, codes, prices=True):
+    def pull(self, dictionary: BaseDictionary, queries: Array, codes: Array, prices: bool = True) -> Array:
         """b − Hc for each query, minus half the quadratic's gradient: (n_queries, n_atoms).
 
         ``prices=False`` leaves out of H what atoms pay for c_j²; it affects only atoms that a code uses.
@@ -157,11 +169,11 @@ class Quadratic:
             pull -= self.prices_like(pull) * dense(codes)
         return pull
 
-    def diagonal(self, dictionary):
+    def diagonal(self, dictionary: BaseDictionary) -> Array:
         """H_jj of each atom, in double precision."""
         return (self.gram + self.blocks) * dictionary.squares + self.prices_like(dictionary.squares)
 
-    def reach(self, dictionary):
+    def reach(self, dictionary: BaseDictionary) -> float:
         """The most by which any code can lower the objective, as a multiple of ‖y‖².
 
         Completing the squares leaves gram·‖y·target/gram − Xc‖², or without a Gram term one such square per class.
@@ -170,25 +182,25 @@ class Quadratic:
             return self.target**2 / self.gram
         return dictionary.n_classes * self.target**2 / self.blocks
 
-    def objective(self, dictionary, queries, codes):
+    def objective(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
         value = self.excess(dictionary, queries, codes)
         unreachable = 1.0 - self.reach(dictionary)
         return value + unreachable * dictionary.squared_norms(queries) if unreachable else value
 
-    def excess(self, dictionary, queries, codes):
+    def excess(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """The objective without the constant that no code can reach, which is never negative."""
         squares = self.squares(dictionary, queries, codes)
         return squares + self.absolute_price(codes) if self.absolute else squares
 
-    def absolute_price(self, codes):
+    def absolute_price(self, codes: Array) -> Array:
         """absolute·‖c‖₁ of each code, with the multiples."""
         sizes = abs(codes)
         if self.multiples is None:
             return self.absolute * row_sums(sizes)
         return self.absolute * (sizes @ self.multiples_like(sizes))
 
-    def squares(self, dictionary, queries, codes):
+    def squares(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""
         value = self.ridge * row_squares(codes)
         if self.surcharges is not None:
@@ -197,17 +209,17 @@ class Quadratic:
         if self.gram:
             value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
         if self.blocks:
-            aim = 0.0 if self.gram else self.target / self.blocks
-            value += self.blocks * row_sums(dictionary.class_misfits(queries, codes, aim))
+            query_scale = 0.0 if self.gram else self.target / self.blocks
+            value += self.blocks * row_sums(dictionary.class_misfits(queries, codes, query_scale))
         return value
 
 
-def times_square(price, factor):
+def times_square(price: Any, factor: float) -> Any:
     """price·factor², finite even where factor² is not."""
     return np.minimum(price * factor * factor, 1e280)
 
 
-def _in_kind_of(values, array):
+def _in_kind_of(values: np.ndarray, array: Array) -> Array:
     """NumPy values in the library, on the device and in the precision of an array."""
     xp = namespace(array)
     return xp.astype(like(values, array), array.dtype, copy=False)
@@ -216,37 +228,37 @@ def _in_kind_of(values, array):
 # One function per choice on the axis. All have the same parameters; each uses what it needs of λ, β and K classes.
 
 
-def ridge(alpha, beta=0.0, n_classes=1):
+def ridge(alpha: float, beta: float = 0.0, n_classes: int = 1) -> Quadratic:
     """‖y − Xc‖² + λ‖c‖²: CRC, ACR, NCR and ANCR."""
     return Quadratic(ridge=alpha)
 
 
-def least_squares(alpha=0.0, beta=0.0, n_classes=1):
+def least_squares(alpha: float = 0.0, beta: float = 0.0, n_classes: int = 1) -> Quadratic:
     """‖y − Xc‖²: NRC."""
     return Quadratic()
 
 
-def absolute(alpha, beta=0.0, n_classes=1):
+def absolute(alpha: float, beta: float = 0.0, n_classes: int = 1) -> Quadratic:
     """‖y − Xc‖² + λ‖c‖₁: SRC."""
     return Quadratic(absolute=alpha)
 
 
-def subspace(alpha, beta=0.0, n_classes=1):
+def subspace(alpha: float, beta: float = 0.0, n_classes: int = 1) -> Quadratic:
     """Σ‖y − X_i c_i‖² + λ‖c‖²: NSC, each class by itself."""
     return Quadratic(ridge=alpha, gram=0.0, blocks=1.0)
 
 
-def probabilistic(alpha, beta, n_classes):
+def probabilistic(alpha: float, beta: float, n_classes: int) -> Quadratic:
     """‖y − Xc‖² + λ‖c‖² + βΣ‖Xc − X_i c_i‖²: ProCRC. The sum is (K − 2)‖Xc‖² + Σ‖X_i c_i‖²."""
     return Quadratic(ridge=alpha, gram=beta * (n_classes - 2) + 1.0, blocks=beta)
 
 
-def competitive(alpha, beta, n_classes=1):
+def competitive(alpha: float, beta: float, n_classes: int = 1) -> Quadratic:
     """‖y − Xc‖² + λ‖c‖² + βΣ‖y − X_i c_i‖²: CCRC."""
     return Quadratic(ridge=alpha, blocks=beta, target=1.0 + beta)
 
 
-def relaxed(alpha, relaxation):
+def relaxed(alpha: float, relaxation: float) -> Quadratic:
     """‖(1 + w)ŷ − X̂z‖² + w‖z‖², w = 2λ/γ: what a constraint relaxed by γ becomes in the whitened space.
 
     Not in the table below, because its atoms and queries are not those given; see `ancr.solvers.relaxed`.
@@ -255,7 +267,7 @@ def relaxed(alpha, relaxation):
     return Quadratic(ridge=weight, target=1.0 + weight)
 
 
-QUADRATICS = {
+QUADRATICS: dict[str, Callable[..., Quadratic]] = {
     "ridge": ridge,
     "least_squares": least_squares,
     "l1": absolute,
@@ -265,7 +277,7 @@ QUADRATICS = {
 }
 
 
-def weights_of(quadratic, alpha, beta, n_classes):
+def weights_of(quadratic: str | Callable[..., Quadratic], alpha: float, beta: float, n_classes: int) -> Quadratic:
     """The weights of a quadratic, by name or as a function of λ, β and the number of classes."""
     function = QUADRATICS[quadratic] if isinstance(quadratic, str) else quadratic
     weights = function(alpha, beta, n_classes)

@@ -13,13 +13,19 @@ or by the largest
 A new rule is a subclass of `Rule`, passed as an object wherever ``rule`` takes a name.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from copy import copy
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ancr._core.arrays import like, namespace
+from ancr._core.arrays import Array, like, namespace
 from ancr._core.axis import AxisObject
+from ancr.dictionary.atoms import BaseDictionary
+
+_Rule = TypeVar("_Rule", bound="Rule")
 
 
 class Rule(AxisObject, ABC):
@@ -47,20 +53,20 @@ class Rule(AxisObject, ABC):
     array([0, 1, 2])
     """
 
-    name = "a rule"
-    learns = False
+    name: ClassVar[str] = "a rule"
+    learns: ClassVar[bool] = False
 
-    def prepare(self, dictionary):
+    def prepare(self: _Rule, dictionary: BaseDictionary) -> _Rule:
         """A copy of this rule that is ready for the queries of a dictionary."""
         prepared = copy(self)
         prepared.set_up(dictionary)
         return prepared
 
-    def set_up(self, dictionary):
+    def set_up(self, dictionary: BaseDictionary) -> None:
         """Compute what all queries share; most rules have nothing to compute."""
 
     @abstractmethod
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """One score per class for each query, larger is better: (n_queries, n_classes).
 
         Parameters
@@ -73,11 +79,11 @@ class Rule(AxisObject, ABC):
             Their codes c, columns sorted by class.
         """
 
-    def winner(self, dictionary, queries, codes):
+    def winner(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """Index of the class with the largest score, for each query; override it only with a cheaper way there."""
         return dictionary.xp.argmax(self.scores_of_present(dictionary, queries, codes), axis=1)
 
-    def scores_of_present(self, dictionary, queries, codes):
+    def scores_of_present(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """Scores; −∞ for classes that are known by name but have no samples yet."""
         scores = self.scores(dictionary, queries, codes)
         if tuple(scores.shape) != (queries.shape[0], dictionary.n_classes):
@@ -95,7 +101,7 @@ class Residual(Rule):
 
     name = "res"
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """−‖y − X_i c_i‖."""
         return -class_residuals(dictionary, queries, codes)
 
@@ -105,7 +111,7 @@ class RegularisedResidual(Rule):
 
     name = "reg"
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """log ‖c_i‖² − log ‖y − X_i c_i‖²."""
         return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes))
 
@@ -115,7 +121,7 @@ class Probabilistic(Rule):
 
     name = "pro"
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """−‖Xc − X_i c_i‖²."""
         return -dictionary.class_shortfalls(codes)
 
@@ -125,25 +131,27 @@ class LabelScore(Rule):
 
     name = "label"
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
         """Σ c_i."""
         return dictionary.class_sums(codes)
 
 
-RULES = {rule.name: rule for rule in (Residual(), RegularisedResidual(), Probabilistic(), LabelScore())}
+RULES: dict[str, Rule] = {
+    rule.name: rule for rule in (Residual(), RegularisedResidual(), Probabilistic(), LabelScore())
+}
 
 
-def named_rule(rule):
+def named_rule(rule: str | Rule) -> Rule:
     """The rule with this name; a rule is returned unchanged."""
     return RULES[rule] if isinstance(rule, str) else rule
 
 
-def class_residuals(dictionary, queries, codes):
+def class_residuals(dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
     """‖y − X_i c_i‖ for each query and class: (n_queries, n_classes)."""
     return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes))
 
 
-def log_ratio(norms, squares):
+def log_ratio(norms: Array, squares: Array) -> Array:
     """log(norms / squares), finite where either is zero."""
     xp = namespace(squares)
     # A code this small counts as none in either precision: the score of its class must not depend on rounding.

@@ -233,10 +233,10 @@ class _ThroughFeatures:
 
     def advance(self, state: list[Array], s: Array, z: Array, first: bool) -> Array:
         """(w + Xᵀv)/μ; also updates Xs."""
-        aim, image_of_s = state
+        target, image_of_s = state
         image = product_with_atoms(z, self._atoms)
-        v = (aim - self._rho * (image - 0.5 * image_of_s)) @ self._inverse
-        state[1] = image_of_s + self._diagonal * (aim - self._shift * v) - image
+        v = (target - self._rho * (image - 0.5 * image_of_s)) @ self._inverse
+        state[1] = image_of_s + self._diagonal * (target - self._shift * v) - image
         c = (self._diagonal * v) @ self._atoms.T
         w = -0.5 * s  # in place: a block of these arrays just fits the cache
         w += z

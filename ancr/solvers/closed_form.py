@@ -73,20 +73,20 @@ class ClosedForm(Solver):
         """Operator, centre and offset through the smaller of n and d."""
         dictionary: Any = self._work.dictionary
         quadratic, atoms, xp = self._work.quadratic, dictionary.coordinates, dictionary.xp
-        aim = quadratic.target / quadratic.gram
+        query_scale = quadratic.target / quadratic.gram
         even = quadratic.surcharges is None
         # Where prices differ, the code of a query at the centre is proportional to their inverses.
         share = xp.ones_like(in_double(atoms)[:, 0]) if even else 1.0 / quadratic.prices_like(dictionary.squares)
         share = share / xp.sum(share)
         mean = dictionary.mean if even else share @ in_double(atoms)
-        self._centre = xp.astype(mean, atoms.dtype) / aim
+        self._centre = xp.astype(mean, atoms.dtype) / query_scale
         centred = in_double(atoms) - mean
         held = dictionary.spread if even and dictionary.n_features < dictionary.n_atoms else None
         operator = ridge_operator(centred, quadratic, held, share)
         # Rounding errors along 1 are divided by λ; they must not change the code's sum.
         operator = operator - xp.sum(operator, axis=1, keepdims=True) * share
         # The centre that queries are measured from is rounded; the offset makes up for it.
-        rounded = in_double(self._centre) - mean / aim
+        rounded = in_double(self._centre) - mean / query_scale
         self._offset = xp.astype(share + rounded @ operator, atoms.dtype)
         self._operator = row_major(operator, atoms.dtype)
 

@@ -25,7 +25,7 @@ exact even if a library computes single-precision products in TF32.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,6 @@ import numpy as np
 
 from ancr._core.arrays import (
     Array,
-    concat,
     device,
     in_double,
     like,
@@ -43,15 +42,16 @@ from ancr._core.arrays import (
     to_numpy,
 )
 from ancr._core.budgets import working_bytes
-from ancr._core.small_systems import solve_kept
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.solvers.contract import Solver
-from ancr.solvers.working_set.gathering import combine, gather, largest, put
+from ancr.solvers.working_set.batches import Answer, Batch, Prices, join, reorder, with_harmless_padding
+from ancr.solvers.working_set.exchange import exchange
+from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
+from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
 
 # H above this many bytes is not kept: blocks of it are then computed from the atoms.
 MATRIX_BUDGET = 2**33
@@ -64,88 +64,6 @@ MAX_ROUNDS = 60
 FEW = 0.1
 # An atom joins if its excess is at least this share of the largest.
 SHARE = 0.1
-
-
-# The arrays of a batch that live on the device.
-_ON_DEVICE = ("queries", "linear", "square", "support", "code")
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Unfinished queries: working sets with their codes, atoms in use first.
-
-    Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``square`` is ‖y − centre‖². Where H is kept, ``linear``
-    is b, less half the ℓ1 price, in double precision, and ``queries`` has no columns; where it is not, the other way
-    round. ``support`` beyond the atoms in use is padding.
-    """
-
-    capacity: int
-    rows: np.ndarray
-    count: np.ndarray
-    rounds: np.ndarray
-    queries: Array
-    linear: Array
-    square: Array
-    support: Array
-    code: Array
-
-    @property
-    def size(self) -> int:
-        """Number of queries."""
-        return len(self.rows)
-
-    def take(self, which: np.ndarray) -> _Batch:
-        """Some of the queries."""
-        if len(which) == self.size:
-            return self
-        xp, there = namespace(self.code), like(which, self.code)
-        moved = (xp.take(getattr(self, name), there, axis=0) for name in _ON_DEVICE)
-        return _Batch(self.capacity, self.rows[which], self.count[which], self.rounds[which], *moved)
-
-    def resized(self, width: int) -> _Batch:
-        """Working sets of another size, which the atoms in use must fit into."""
-        xp, missing = namespace(self.code), width - self.code.shape[1]
-        if missing <= 0:
-            return replace(self, support=self.support[:, :width], code=self.code[:, :width])
-        support, code = (
-            xp.concat([array, xp.zeros((self.size, missing), dtype=array.dtype, device=device(array))], axis=1)
-            for array in (self.support, self.code)
-        )
-        return replace(self, support=support, code=code)
-
-    def with_code(self, code: Array) -> _Batch:
-        """The same working sets with new codes, packed so that the atoms in use come first."""
-        xp = namespace(code)
-        used = xp.astype(code > 0.0, xp.int64)
-        order = xp.argsort(used, axis=1, descending=True)
-        count = to_numpy(xp.sum(used, axis=1))
-        return replace(
-            self, support=gather(self.support, order), code=gather(code, order), count=count, rounds=self.rounds + 1
-        )
-
-
-def _join(batches: list[_Batch]) -> _Batch:
-    """Join batches into one, as wide as the widest."""
-    widest = max(batch.code.shape[1] for batch in batches)
-    batches = [batch.resized(widest) for batch in batches]
-    host = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("rows", "count", "rounds"))
-    there = (concat([getattr(batch, name) for batch in batches]) for name in _ON_DEVICE)
-    return _Batch(batches[0].capacity, *host, *there)
-
-
-@dataclass(frozen=True)
-class _Prices:
-    """The result of pricing, for each query: pulls, the limit they may reach, the excess, and the allowed excess."""
-
-    pull: Array
-    limit: Array
-    excess: Array
-    allowance: Array
-
-    def take(self, which: Array) -> _Prices:
-        xp = namespace(self.pull)
-        return _Prices(*(xp.take(a, which, axis=0) for a in (self.pull, self.limit, self.excess, self.allowance)))
 
 
 class DeviceWorkingSet(Solver):
@@ -211,13 +129,13 @@ class DeviceWorkingSet(Solver):
 
     def solve(self, queries: Array, history: bool = False) -> Solution:
         """Code a block of queries."""
-        finished: list[_Batch] = []
-        stalled: list[_Batch] = []
+        finished: list[Batch] = []
+        stalled: list[Batch] = []
         moved = self._form.queries(self.problem.dictionary.products(queries))
         begun = self._begin(moved)
         waiting = [begun]
         for capacity in CAPACITIES:
-            outgrown: list[_Batch] = []
+            outgrown: list[Batch] = []
             for batch in self._parts(waiting, capacity):
                 self._run(batch, finished, outgrown, stalled)
             waiting = outgrown
@@ -226,13 +144,13 @@ class DeviceWorkingSet(Solver):
         answers = [self._answer(batch) for batch, _ in pairs if batch.size]
         stalled += [batch for _, batch in pairs if batch.size]
         if stalled or waiting:
-            answers.append(self._on_host(_join(stalled + waiting), moved))
+            answers.append(self._on_host(join(stalled + waiting), moved))
         solution = replace(self._solution(queries, answers), knowing=self._knowing(queries, moved, begun))
         return solution.with_history() if history else solution
 
     # --- batches
 
-    def _begin(self, queries: Array) -> _Batch:
+    def _begin(self, queries: Array) -> Batch:
         """A batch with no atoms in use yet."""
         xp, n = namespace(queries), queries.shape[0]
         support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
@@ -241,23 +159,23 @@ class DeviceWorkingSet(Solver):
             linear = self._less_absolute(self._work.quadratic.linear(self._double, in_double(queries)))
             needed = queries[:, :0]
         square = self._form.size(in_double(queries))
-        return _Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, support, code)
+        return Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, support, code)
 
-    def _parts(self, batches: list[_Batch], capacity: int) -> Iterator[_Batch]:
+    def _parts(self, batches: list[Batch], capacity: int) -> Iterator[Batch]:
         """Batches whose blocks of H, including scratch space, stay within `working_bytes`."""
         if not batches:
             return
-        whole = replace(_join(batches), capacity=capacity)
+        whole = replace(join(batches), capacity=capacity)
         most = max(1, working_bytes(whole.code) // (4 * 8 * capacity**2))
         for part in np.array_split(np.arange(whole.size), -(-whole.size // most)):
             yield whole.take(part)
 
-    def _run(self, batch: _Batch, finished: list[_Batch], outgrown: list[_Batch], stalled: list[_Batch]) -> None:
+    def _run(self, batch: Batch, finished: list[Batch], outgrown: list[Batch], stalled: list[Batch]) -> None:
         """Advance a batch until each of its queries is finished, needs more capacity, or stalls."""
         searching = self._work.dictionary.is_single
         # Search in the precision of the atoms, then confirm in double precision.
         for dictionary in (self._work.dictionary, self._double) if searching else (self._double,):
-            ready: list[_Batch] = []
+            ready: list[Batch] = []
             few = FEW * batch.size if dictionary.is_single else 0
             for _ in range(MAX_ROUNDS):
                 batch = self._round(dictionary, batch, ready, outgrown, stalled)
@@ -268,17 +186,17 @@ class DeviceWorkingSet(Solver):
                 stalled.append(batch)
             if not ready:
                 return
-            batch = _join(ready)
+            batch = join(ready)
         finished.append(batch)
 
     def _round(
         self,
         dictionary: BaseDictionary,
-        batch: _Batch,
-        ready: list[_Batch],
-        outgrown: list[_Batch],
-        stalled: list[_Batch],
-    ) -> _Batch:
+        batch: Batch,
+        ready: list[Batch],
+        outgrown: list[Batch],
+        stalled: list[Batch],
+    ) -> Batch:
         """Price, release finished queries, admit and exchange for the rest; return the queries that go on."""
         self.rounds += 1
         prices = self._price(dictionary, batch)
@@ -296,17 +214,17 @@ class DeviceWorkingSet(Solver):
         blocks = self._blocks(batch)
         if self._matrix is not None:
             pull = self._sharp_pull(blocks, batch)
-        code, fell = self._exchange(blocks, batch, allowed, pull)
+        code, fell = exchange(blocks, batch, allowed, pull, self.sums_to_one)
         moved = to_numpy(fell)
         if not moved.all():
-            stalled.append(batch.take(np.flatnonzero(~moved)))
-            batch = batch.take(np.flatnonzero(moved))
-            code = namespace(code).take(code, like(np.flatnonzero(moved), code), axis=0)
+            batch, still = batch.split(moved)
+            stalled.append(still)
+            code = take_rows(code, np.flatnonzero(moved))
         return batch.with_code(code)
 
     # --- pricing
 
-    def _price(self, dictionary: BaseDictionary, batch: _Batch) -> _Prices:
+    def _price(self, dictionary: BaseDictionary, batch: Batch) -> Prices:
         """Price all atoms."""
         xp, quadratic = dictionary.xp, self._work.quadratic
         used = batch.code > 0.0
@@ -315,9 +233,12 @@ class DeviceWorkingSet(Solver):
             pull = self._less_absolute(self._pull_from_features(dictionary, batch))
         else:
             pull = self._pull(dictionary, batch)
-        own = xp.astype(gather(pull, batch.support), xp.float64) - self._prices(batch.support) * batch.code
+        own = (
+            xp.astype(gather(pull, batch.support), xp.float64)
+            - self._work.quadratic.prices_of(batch.support) * batch.code
+        )
         if quadratic.ridge and started:
-            pull = put(pull, *_with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
+            pull = put(pull, *with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
         limit = xp.sum(batch.code * own, axis=1) if self.sums_to_one else xp.zeros_like(batch.code[:, 0])
         uneven = xp.max(xp.where(used, xp.abs(own - limit[:, None]), xp.zeros_like(own)), axis=1)
         excess = xp.maximum(xp.astype(xp.max(pull, axis=1), xp.float64) - limit, uneven)
@@ -326,48 +247,42 @@ class DeviceWorkingSet(Solver):
             begun = xp.any(used, axis=1)
             excess = xp.where(begun, excess, xp.full_like(excess, xp.inf))
             limit = xp.where(begun, limit, xp.full_like(limit, -xp.inf))
-        return _Prices(pull, limit, excess, allowance)
+        return Prices(pull, limit, excess, allowance)
 
-    def _pull(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+    def _pull(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """b − Hc, without what atoms pay for c_j², from the rows of H that the codes use."""
         pull = dictionary.xp.astype(batch.linear, dictionary.dtype)
         if batch.count.any():
-            pull -= self._combined(self._matrices[dictionary.is_single], batch)
+            pull -= batch.combined(self._matrices[dictionary.is_single])
         return pull
 
     def _less_absolute(self, pull: Array) -> Array:
         """Pulls less half the weight of Σc, which the ℓ1 term is on the orthant."""
         return pull - self._half_absolute if self._half_absolute else pull
 
-    def _pull_from_features(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+    def _pull_from_features(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """The same through the features, without H."""
         quadratic = self._work.quadratic
         queries = dictionary.xp.astype(batch.queries, dictionary.dtype, copy=False)
         if not batch.count.any():
             return quadratic.linear(dictionary, queries)
         if quadratic.blocks:
-            return quadratic.pull(dictionary, queries, self._dense(batch, dictionary.dtype), prices=False)
-        image = self._combined(dictionary.coordinates, batch)
+            return quadratic.pull(dictionary, queries, batch.dense(dictionary.n_atoms, dictionary.dtype), prices=False)
+        image = batch.combined(dictionary.coordinates)
         return (quadratic.target * queries - quadratic.gram * image) @ dictionary.coordinates.T
 
-    def _combined(self, rows: Array, batch: _Batch) -> Array:
-        """Σ c_j · row j over the atoms in use, for each query, in the precision of the rows."""
-        width = int(batch.count.max())
-        code = namespace(rows).astype(batch.code[:, :width], rows.dtype, copy=False)
-        return combine(rows, batch.support[:, :width], code)
-
-    def _allowance(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+    def _allowance(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
         wanted, unit = self._wanted(batch)
         rounding = float(dictionary.xp.finfo(dictionary.dtype).eps) * (32.0 * unit + 4.0 * self._kappa)
         return dictionary.xp.maximum(SHARE_OF_GAP * wanted, rounding)
 
-    def _in_doubt(self, batch: _Batch) -> np.ndarray:
+    def _in_doubt(self, batch: Batch) -> np.ndarray:
         """Queries for which rounding is so large that the certificate has to decide."""
         wanted, unit = self._wanted(batch)
         return to_numpy(roundings(self._double) * 2.2e-16 * unit > 0.25 * wanted)
 
-    def _wanted(self, batch: _Batch) -> tuple[Array, Array]:
+    def _wanted(self, batch: Batch) -> tuple[Array, Array]:
         """The excess that the gap tolerance allows, and the size of the terms that a pull is made of.
 
         The gap is at most 2·excess·Σc, compared with ‖y‖².
@@ -384,7 +299,7 @@ class DeviceWorkingSet(Solver):
 
     # --- working sets
 
-    def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
+    def _admit(self, batch: Batch, prices: Prices) -> tuple[Batch, Array, Array]:
         """Admit the atoms that pull hardest; return the batch, the atoms allowed, and their pulls beyond the limit."""
         xp, most = namespace(batch.code), min(batch.capacity // 3, self._work.dictionary.n_atoms)
         pull, newcomers = largest(prices.pull, most)
@@ -400,7 +315,7 @@ class DeviceWorkingSet(Solver):
         batch = replace(old.resized(support.shape[1]), support=support)
         return batch, xp.concat([used, joins & ~known], axis=1), own - limit[:, None]
 
-    def _blocks(self, batch: _Batch) -> Array:
+    def _blocks(self, batch: Batch) -> Array:
         """H + κ on each working set, in double precision."""
         support = batch.support
         xp, quadratic, dictionary = namespace(support), self._work.quadratic, self._double
@@ -419,10 +334,10 @@ class DeviceWorkingSet(Solver):
                 weight = quadratic.gram + quadratic.blocks * same
             blocks = weight * blocks
         identity = xp.eye(capacity, dtype=blocks.dtype, device=device(blocks))
-        prices = self._prices(support)
+        prices = quadratic.prices_of(support)
         return blocks + (self._kappa + (prices if isinstance(prices, float) else prices[:, :, None]) * identity)
 
-    def _sharp_pull(self, blocks: Array, batch: _Batch) -> Array:
+    def _sharp_pull(self, blocks: Array, batch: Batch) -> Array:
         """The pulls on the working sets in double precision, so that a search in single ends at their exact minimum.
 
         κ adds the same number to all pulls where Σc = 1; it goes with the limit.
@@ -430,121 +345,39 @@ class DeviceWorkingSet(Solver):
         pull = gather(batch.linear, batch.support) - (blocks @ batch.code[:, :, None])[:, :, 0]
         return pull - row_dots(batch.code, pull)[:, None] if self.sums_to_one else pull
 
-    def _prices(self, support: Array) -> Any:
-        """What the atoms of each support pay for c_j²."""
-        quadratic = self._work.quadratic
-        if quadratic.surcharges is None:
-            return quadratic.ridge
-        xp = namespace(support)
-        flat = xp.take(like(quadratic.prices, support), xp.reshape(support, (-1,)))
-        return xp.reshape(flat, support.shape)
-
-    def _exchange(self, blocks: Array, batch: _Batch, allowed: Array, pull: Array) -> tuple[Array, Array]:
-        """Minimise on the working sets, dropping atoms that turn negative; return the codes and which improved."""
-        xp = namespace(blocks)
-        code, free = batch.code, allowed
-        todo, parts = np.arange(batch.size), []
-        now = (blocks, code, allowed, pull)
-        while len(todo):
-            target, left = self._minimise(*now)
-            settled = to_numpy(xp.all(left == now[2], axis=1))
-            parts.append((todo[settled], xp.take(target, like(np.flatnonzero(settled), code), axis=0)))
-            others = like(np.flatnonzero(~settled), code)
-            todo = todo[~settled]
-            now = tuple(xp.take(array, others, axis=0) for array in (now[0], now[1], left, now[3]))
-        target = _reorder(parts)
-        better = self._change(blocks, target - code, pull) < 0.0
-        better = better | like(batch.count == 0, code) if self.sums_to_one else better
-        worse = np.flatnonzero(~to_numpy(better))
-        if not len(worse):
-            return target, better
-        some = tuple(xp.take(array, like(worse, code), axis=0) for array in (blocks, code, free, pull))
-        stepped, fell = self._active_set_step(*some)
-        fine = np.flatnonzero(to_numpy(better))
-        target = _reorder([(fine, xp.take(target, like(fine, code), axis=0)), (worse, stepped)])
-        better = _reorder([(fine, xp.take(better, like(fine, code), axis=0)), (worse, fell)])
-        return target, better
-
-    def _minimise(self, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
-        """The minimiser on the allowed atoms, without sign constraints, and those on which it is positive."""
-        xp = namespace(blocks)
-        dropped = xp.where(allowed, xp.zeros_like(code), code)
-        right = pull + (blocks @ dropped[:, :, None])[:, :, 0]
-        solution, kept = solve_kept(blocks, allowed, xp.stack([right, xp.ones_like(right)], axis=2), DEPENDENT)
-        target = xp.where(kept, code + solution[:, :, 0], xp.zeros_like(code))
-        if self.sums_to_one:
-            ones = solution[:, :, 1]
-            total = xp.sum(ones, axis=1)
-            nu = (1.0 - xp.sum(target, axis=1)) / xp.where(total > 0.0, total, xp.ones_like(total))
-            target = target + nu[:, None] * ones
-        return target, kept & (target > 0.0)
-
-    def _change(self, blocks: Array, step: Array, pull: Array) -> Array:
-        """How much a step changes the objective: stepᵀH·step − 2pᵀstep."""
-        return row_dots((blocks @ step[:, :, None])[:, :, 0] - 2.0 * pull, step)
-
-    def _active_set_step(self, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
-        """Admit the one atom that pulls hardest and move to the minimiser, stopping at each bound on the way.
-
-        The textbook active-set step: the objective never rises.
-        """
-        xp = namespace(blocks)
-        fresh = allowed & (code <= 0.0)
-        hardest = xp.where(fresh, pull, xp.full_like(pull, -xp.inf))
-        first = fresh & (hardest >= xp.max(hardest, axis=1, keepdims=True))
-        allowed, now = (code > 0.0) | first, code
-        for _ in range(code.shape[1] + 1):
-            here = pull - (blocks @ (now - code)[:, :, None])[:, :, 0]
-            target, keeps = self._minimise(blocks, now, allowed, here)
-            blocked = allowed & ~keeps
-            share = xp.where(blocked, now / xp.where(now > target, now - target, xp.ones_like(now)), xp.ones_like(now))
-            step = xp.min(share, axis=1, keepdims=True)
-            now = now + step * xp.where(allowed, target - now, xp.zeros_like(now))
-            gone = blocked & (share <= step)
-            now = xp.where(gone, xp.zeros_like(now), xp.clip(now, 0.0, None))
-            allowed = allowed & ~gone
-            if not bool(xp.any(blocked)):
-                break
-        return now, self._change(blocks, now - code, pull) < 0.0
-
     # --- answers
 
-    def _dense(self, batch: _Batch, dtype: object) -> Array:
-        """Codes over all atoms."""
-        xp, shape = namespace(batch.code), (batch.size, self._work.dictionary.n_atoms)
-        empty = xp.zeros(shape, dtype=dtype, device=device(batch.code))
-        return put(empty, *_with_harmless_padding(batch.code > 0.0, batch.support, xp.astype(batch.code, dtype)))
-
-    def _by_sanity(self, batch: _Batch) -> tuple[_Batch, _Batch]:
+    def _by_sanity(self, batch: Batch) -> tuple[Batch, Batch]:
         """The queries of a batch whose codes are finite, and on the simplex not zero, and the others."""
         xp = namespace(batch.code)
         sums = xp.sum(batch.code, axis=1)
         sane = to_numpy(xp.isfinite(sums) & ((sums > 0.0) | (not self.sums_to_one)))
-        return batch.take(np.flatnonzero(sane)), batch.take(np.flatnonzero(~sane))
+        return batch.split(sane)
 
-    def _answer(self, batch: _Batch) -> _Answer:
+    def _answer(self, batch: Batch) -> Answer:
         """Dense codes of finished queries; on the simplex, normalised to sum to one."""
         xp, code = namespace(batch.code), batch.code
         if self.sums_to_one:
             code = code / xp.sum(code, axis=1, keepdims=True)
-        codes = self._dense(replace(batch, code=code), self._work.dictionary.dtype)
-        return _Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool), self._in_doubt(batch))
+        dictionary = self._work.dictionary
+        codes = replace(batch, code=code).dense(dictionary.n_atoms, dictionary.dtype)
+        return Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool), self._in_doubt(batch))
 
-    def _on_host(self, batch: _Batch, queries: Array) -> _Answer:
+    def _on_host(self, batch: Batch, queries: Array) -> Answer:
         """Solve those of the queries that stalled by the sequential solver."""
         self.handed_over += batch.size
         solution = self._host.solve(to_numpy(take_rows(queries, batch.rows)))
         codes = like(solution.sorted_codes.toarray(), queries)
         settled = np.zeros(batch.size, bool)  # the host has asked the certificate already
-        return _Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged, settled)
+        return Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged, settled)
 
     @cached_property
     def _host(self) -> HostWorkingSet:
         return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=self._work.dictionary.on_host))
 
-    def _solution(self, queries: Array, answers: list[_Answer]) -> Solution:
+    def _solution(self, queries: Array, answers: list[Answer]) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
-        codes = _reorder([(answer.rows, answer.codes) for answer in answers])
+        codes = reorder([(answer.rows, answer.codes) for answer in answers])
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
         outcome = codes, like(n_iter, queries), like(converged, queries)
@@ -555,38 +388,12 @@ class DeviceWorkingSet(Solver):
         converged[doubt] = to_numpy(solution.rows(doubt).gap <= self.tol)
         return replace(solution, converged=like(converged, queries))
 
-    def _knowing(self, queries: Array, moved: Array, begun: _Batch) -> BaseDictionary | None:
+    def _knowing(self, queries: Array, moved: Array, begun: Batch) -> BaseDictionary | None:
         """The dictionary given, knowing the inner products that all rounds have used: rules need them again."""
         target = self._work.quadratic.target
         if self._matrix is None or self._form.factor != 1.0 or not target:
             return None
         linear = begun.linear + self._half_absolute if self._half_absolute else begun.linear
-        cross = self._work.dictionary.cross_as_given(linear / target, moved, self._form.aim)
+        cross = self._work.dictionary.cross_as_given(linear / target, moved, self._form.query_scale)
         given = self.problem.dictionary
         return given.knowing_cross(queries, given.xp.astype(cross, given.dtype, copy=False))
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """Dense codes of some of the queries."""
-
-    rows: np.ndarray
-    codes: Array
-    n_iter: np.ndarray
-    converged: np.ndarray
-    doubt: np.ndarray
-
-
-def _reorder(parts: list[tuple[np.ndarray, Array]]) -> Array:
-    """Rows of several parts, back in their original order."""
-    parts = [(rows, array) for rows, array in parts if len(rows)]
-    rows, joined = np.concatenate([rows for rows, _ in parts]), concat([array for _, array in parts])
-    if np.all(rows[1:] > rows[:-1]):
-        return joined
-    return namespace(joined).take(joined, like(np.argsort(rows), joined), axis=0)
-
-
-def _with_harmless_padding(used: Array, support: Array, values: Array) -> tuple[Array, Array]:
-    """Columns and entries to write; padding repeats the first entry."""
-    xp = namespace(values)
-    return xp.where(used, support, support[:, :1]), xp.where(used, values, values[:, :1])

@@ -14,7 +14,8 @@ import numpy as np
 from ancr._core.arrays import Array, like, row_dots, take_rows, to_numpy
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
-from ancr.solvers.working_set.device import DeviceWorkingSet, _Answer, _Batch, _Prices
+from ancr.solvers.working_set.batches import Answer, Batch, Prices
+from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.gathering import gather
 from ancr.solvers.working_set.host import Run
 
@@ -44,14 +45,14 @@ class DeviceLeavingOut(DeviceWorkingSet):
         run._own, run._rank_one = own, rank_one
         return run.solve(products)
 
-    def _own_of(self, batch: _Batch) -> Array:
+    def _own_of(self, batch: Batch) -> Array:
         return like(self._own[batch.rows], batch.support)[:, None]
 
-    def _rank_one_of(self, batch: _Batch, dtype: Any) -> Array:
+    def _rank_one_of(self, batch: Batch, dtype: Any) -> Array:
         xp = self._work.dictionary.xp
         return xp.astype(take_rows(self._rank_one, batch.rows), dtype, copy=False)
 
-    def _pull(self, dictionary: BaseDictionary, batch: _Batch) -> Array:
+    def _pull(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         xp, pull = dictionary.xp, super()._pull(dictionary, batch)
         if batch.count.any():
             near = gather(batch.linear, batch.support)
@@ -60,19 +61,19 @@ class DeviceLeavingOut(DeviceWorkingSet):
         columns = like(np.arange(dictionary.n_atoms), batch.support)
         return xp.where(columns[None, :] == self._own_of(batch), xp.full_like(pull, _BANNED), pull)
 
-    def _admit(self, batch: _Batch, prices: _Prices) -> tuple[_Batch, Array, Array]:
+    def _admit(self, batch: Batch, prices: Prices) -> tuple[Batch, Array, Array]:
         batch, allowed, pull = super()._admit(batch, prices)
         return batch, allowed & (batch.support != self._own_of(batch)), pull
 
-    def _blocks(self, batch: _Batch) -> Array:
+    def _blocks(self, batch: Batch) -> Array:
         near = gather(batch.linear, batch.support)
         rank_one = self._rank_one_of(batch, near.dtype)
         return super()._blocks(batch) + rank_one[:, None, None] * near[:, :, None] * near[:, None, :]
 
-    def _in_doubt(self, batch: _Batch) -> np.ndarray:
+    def _in_doubt(self, batch: Batch) -> np.ndarray:
         return np.zeros(batch.size, bool)  # what rounding leaves is good enough to compare settings
 
-    def _on_host(self, batch: _Batch, queries: Array) -> _Answer:
+    def _on_host(self, batch: Batch, queries: Array) -> Answer:
         self.handed_over += batch.size
         products, target = to_numpy(take_rows(queries, batch.rows)), self._work.quadratic.target
         run = Run(self._host, products, np.ascontiguousarray(target * products[:, :-1]), squares=products[:, -1])
@@ -81,4 +82,4 @@ class DeviceLeavingOut(DeviceWorkingSet):
         xp, double = self._work.dictionary.xp, like(run.codes().toarray(), queries)
         codes, rounds = xp.astype(double, self._work.dictionary.dtype, copy=False), run.found[:, 2].astype(int)
         met = run.finished() | run.in_doubt()
-        return _Answer(batch.rows, codes, batch.rounds + rounds, met, np.zeros(batch.size, bool))
+        return Answer(batch.rows, codes, batch.rounds + rounds, met, np.zeros(batch.size, bool))

@@ -94,63 +94,64 @@ class HostWorkingSet(Solver):
         return refuses(problem)
 
     def set_up(self) -> None:
-        """Lay out the problem for the kernels."""
-        from ancr.solvers.working_set.host_kernels import Program
+        """Reduce the problem to one ℓ1 price, choose its precision, and lay it out for the kernels."""
+        self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+        # The problem that is solved and that H and b are computed from.
+        form = self._in_enough_precision(self._with_one_price()).standard_form
+        self.form, self.query_scale, self.least = form.problem, form.query_scale, form.least
+        self.squares_of, self.source = form.squares_of, form.problem.dictionary
+        weight = self.form.quadratic.gram + self.form.quadratic.blocks
+        # Errors are given for atoms whose norm in H is one.
+        self._unit = 1.0 / np.sqrt(weight)
+        matrix = self._matrix() if self.keeps_matrix else np.empty((0, 0), self.source.dtype)
+        self._products = SingleProducts(self.source) if self._gains_from_single(matrix) else None
+        self.program = self._laid_out(matrix, np.sqrt(weight * self.source.squares))
 
-        problem, dictionary = self.problem, self.problem.dictionary
-        self.tol = Tolerances.of(dictionary).gap if self.tol is None else self.tol
-        self._multiples = problem.quadratic.multiples
-        if self._multiples is not None:  # atoms divided by their multiples have one ℓ1 price
-            dictionary = dictionary.rescaled(1.0 / self._multiples)
-            problem = replace(problem, dictionary=dictionary, quadratic=problem.quadratic.without_multiples())
+    def _with_one_price(self) -> Problem:
+        """The problem over atoms divided by their multiples, which have one ℓ1 price."""
+        problem, self._multiples = self.problem, self.problem.quadratic.multiples
+        if self._multiples is None:
+            return problem
+        dictionary = problem.dictionary.rescaled(1.0 / self._multiples)
+        return replace(problem, dictionary=dictionary, quadratic=problem.quadratic.without_multiples())
+
+    def _in_enough_precision(self, problem: Problem) -> Problem:
+        """The problem in double precision, if H is kept and single precision would not do; decides whether it is."""
+        dictionary = problem.dictionary
         # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
         in_double = dictionary.is_single and not _exceeds_rounding(problem.standard_form.problem)
         size = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize)
         # Without coordinates there is no other way; the space has made sure that the matrix fits.
         self.keeps_matrix = size <= self.gram_budget or not dictionary.has_coordinates
-        if in_double and self.keeps_matrix:
-            problem = replace(problem, dictionary=dictionary.in_double)
-        # The problem that is solved and that H and b are computed from.
-        form = problem.standard_form
-        self.form, self.aim, self.least, self.squares_of = form.problem, form.aim, form.least, form.squares_of
-        dictionary, quadratic = self.form.dictionary, self.form.quadratic
-        self.source = dictionary
-        norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
+        return replace(problem, dictionary=dictionary.in_double) if in_double and self.keeps_matrix else problem
+
+    def _gains_from_single(self, matrix: np.ndarray) -> bool:
+        """Whether products in single precision pay: not with few atoms, nor for class terms without H."""
+        enough = self.source.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not self.form.quadratic.blocks)
+        return enough and matrix.dtype == np.float64 and self.source.has_coordinates
+
+    def _laid_out(self, matrix: np.ndarray, norms: np.ndarray) -> Any:
+        from ancr.solvers.working_set.host_kernels import Program
+
+        dictionary, quadratic, constraint = self.source, self.form.quadratic, self.form.constraint
         diagonal = norms**2 + quadratic.prices
-        nothing = np.empty((0, 0), dictionary.dtype)
-        matrix = self._matrix() if self.keeps_matrix else nothing
-        # With few atoms a cheaper product gains little, and without H class terms need products of their own.
-        gains = dictionary.n_atoms >= ENOUGH_ATOMS and (self.keeps_matrix or not quadratic.blocks)
-        gains = gains and matrix.dtype == np.float64 and dictionary.has_coordinates
-        self._products = SingleProducts(dictionary) if gains else None
-        # Errors are given for atoms whose norm in H is one.
-        self._unit = 1.0 / np.sqrt(quadratic.gram + quadratic.blocks)
-        sums_to_one, ridge = problem.constraint.sums_to_one, float(quadratic.ridge)
-        self.program = Program(
+        constants = (DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal), quadratic.ridge)
+        without_atoms = self.keeps_matrix and self._products is None
+        return Program(
             matrix=matrix,
             pricing=_correlations(matrix, norms),
-            atoms=nothing if self.keeps_matrix and self._products is None else dictionary.coordinates,
-            numbers=np.array(
-                [
-                    quadratic.gram,
-                    quadratic.blocks,
-                    DEPENDENT,
-                    SHARE_OF_GAP,
-                    roundings(dictionary),
-                    shortest(diagonal),
-                    ridge,
-                ]
-            ),
+            atoms=np.empty((0, 0), dictionary.dtype) if without_atoms else dictionary.coordinates,
+            numbers=np.array([quadratic.gram, quadratic.blocks, *constants], float),
             labels=dictionary.labels,
             lengths=np.sqrt(diagonal),
             longest=float(np.sqrt(diagonal.max())),
             norms=norms,
             largest_norm=float(norms.max()),
             prices=np.full(dictionary.n_atoms, quadratic.prices, float),
-            kappa=kappa_of(diagonal, sums_to_one),
-            shift=quadratic.absolute / 2.0 if problem.has_l1_term else 0.0,
-            sums_to_one=sums_to_one,
-            signed=not problem.constraint.nonnegative,
+            kappa=kappa_of(diagonal, constraint.sums_to_one),
+            shift=quadratic.absolute / 2.0 if self.form.has_l1_term else 0.0,
+            sums_to_one=constraint.sums_to_one,
+            signed=not constraint.nonnegative,
             tol=self.tol,
         )
 
@@ -306,7 +307,7 @@ class Run:
         self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
         # From here on everything is in standard form.
         self.problem = solver.form
-        self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.aim)
+        self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.query_scale)
         self._squares = (solver.squares_of(self.queries) if squares is None else squares).astype(float, copy=False)
         if solver.source.has_coordinates and self._squares.max(initial=0.0) > (_FAR * self.program.longest) ** 2:
             self._draw_nearer()

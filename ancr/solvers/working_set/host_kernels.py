@@ -527,8 +527,8 @@ def _allowance(program, largest, work, size, square, rounds):
         total = max(total, np.sqrt(square) / program.numbers[SHORTEST])
     unit = 2.2e-16 * (largest + span * program.longest)
     wanted = (square / total if total > 0.0 else largest) * program.tol
-    aim = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted
-    return max(aim, 32.0 * unit + 8.8e-16 * program.kappa), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
+    allowed = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted
+    return max(allowed, 32.0 * unit + 8.8e-16 * program.kappa), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
 
 
 @njit(**_INNER)
