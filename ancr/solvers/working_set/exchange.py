@@ -22,7 +22,7 @@ def exchange(blocks: Array, batch: Batch, allowed: Array, pull: Array, sums_to_o
     xp, code, parts = namespace(blocks), batch.code, []
     todo, now = np.arange(batch.size), [blocks, code, allowed, pull]
     while len(todo):
-        target, left = _minimise(*now, sums_to_one=sums_to_one)
+        target, left = _minimise(sums_to_one, *now)
         settled = to_numpy(xp.all(left == now[2], axis=1))
         done, others = np.flatnonzero(settled), np.flatnonzero(~settled)
         parts.append((todo[done], take_rows(target, done)))
@@ -35,12 +35,12 @@ def exchange(blocks: Array, batch: Batch, allowed: Array, pull: Array, sums_to_o
         return target, better
     worse, fine = np.flatnonzero(~fine), np.flatnonzero(fine)
     some = [take_rows(array, worse) for array in (blocks, code, allowed, pull)]
-    stepped, fell = _active_set_step(*some, sums_to_one=sums_to_one)
+    stepped, fell = _active_set_step(sums_to_one, *some)
     target = reorder([(fine, take_rows(target, fine)), (worse, stepped)])
     return target, reorder([(fine, take_rows(better, fine)), (worse, fell)])
 
 
-def _minimise(blocks: Array, code: Array, allowed: Array, pull: Array, sums_to_one: bool) -> tuple[Array, Array]:
+def _minimise(sums_to_one: bool, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
     """The minimiser on the allowed atoms, without sign constraints, and those on which it is positive."""
     xp = namespace(blocks)
     dropped = xp.where(allowed, xp.zeros_like(code), code)
@@ -60,7 +60,7 @@ def _change(blocks: Array, step: Array, pull: Array) -> Array:
     return row_dots((blocks @ step[:, :, None])[:, :, 0] - 2.0 * pull, step)
 
 
-def _active_set_step(blocks: Array, code: Array, allowed: Array, pull: Array, sums_to_one: bool) -> tuple[Array, Array]:
+def _active_set_step(sums_to_one: bool, blocks: Array, code: Array, allowed: Array, pull: Array) -> tuple[Array, Array]:
     """Admit the one atom that pulls hardest and move to the minimiser, stopping at each bound on the way.
 
     The textbook active-set step: the objective never rises.
@@ -72,7 +72,7 @@ def _active_set_step(blocks: Array, code: Array, allowed: Array, pull: Array, su
     allowed, now = (code > 0.0) | first, code
     for _ in range(code.shape[1] + 1):
         here = pull - (blocks @ (now - code)[:, :, None])[:, :, 0]
-        target, keeps = _minimise(blocks, now, allowed, here, sums_to_one)
+        target, keeps = _minimise(sums_to_one, blocks, now, allowed, here)
         blocked = allowed & ~keeps
         share = xp.where(blocked, now / xp.where(now > target, now - target, xp.ones_like(now)), xp.ones_like(now))
         step = xp.min(share, axis=1, keepdims=True)
