@@ -21,6 +21,7 @@ from functools import partial
 import numpy as np
 
 from ancr._core.arrays import Array, dense, like, namespace, row_dots, to_numpy
+from ancr.axes.problem import Problem
 from ancr.certificate.faces import face_bound, newton_step, step_on_support
 from ancr.certificate.hessian import EPS
 from ancr.certificate.rounding import BoundContext, lengths_of
@@ -53,6 +54,30 @@ def supported_bound(context: BoundContext) -> Array:
         return bound
     pull = context.pull - level[:, None] if constraint.sums_to_one else context.pull
     return _smaller(bound, _by_strong_convexity(context, pull))
+
+
+def bound_with_atoms_elsewhere(
+    problem: Problem, code: np.ndarray, pull: np.ndarray, hardest: float, surplus: float
+) -> float:
+    """Bound for one query over all atoms, from those that it holds and what is known about the others.
+
+    Simplex: 2(max p − pᵀc). Orthant with a ridge: an atom elsewhere with a positive pull adds p_j²/λ, the others
+    nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem over the atoms held.
+    code, pull : ndarray
+        Weights and pulls of the atoms held.
+    hardest, surplus : float
+        The hardest pull and, on the orthant, Σp_j² over the positive pulls of the atoms elsewhere.
+    """
+    if problem.constraint.sums_to_one:
+        return max(2.0 * (max(float(pull.max()), hardest) - float(code @ pull)), 0.0)
+    ridge = problem.quadratic.ridge
+    step = np.maximum(pull / ridge, -code)
+    return float((2.0 * pull * step - ridge * step**2).sum()) + surplus / ridge
 
 
 def equality_bound(context: BoundContext) -> Array:

@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from ancr._core.arrays import unit_rows
 from ancr.axes.rules import class_residuals
 from ancr.dictionary.atoms import Dictionary, kind_of_labels
-from ancr.distributed.shards import Candidates, Question, Shard, price
+from ancr.distributed.shards import Question, Shard, ShardedQuery, price
 from ancr.solvers.choice import find_solver
+from ancr.solvers.working_set.pricing import settle
 from ancr.solvers.working_set.thresholds import not_certified
 
 # Queries whose candidates the client holds at once.
@@ -200,7 +201,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return client.gather(futures)
 
     def _optimise(self, X):
-        """One `Candidates` per query, at its optimum."""
+        """One `ShardedQuery` per query, at its optimum."""
         check_is_fitted(self, "shards_")
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
@@ -217,19 +218,17 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
 
     def _optimise_block(self, rows):
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
-        block = [Candidates(row, self.classes_, quadratic, constraint, self.tol) for row in rows]
-        most = max(8, ATOMS_PER_ROUND // len(self.shards_))
-        while active := [query for query in block if not (query.certified or query.stuck)]:
-            residuals = np.array([query.residual for query in active])
-            levels = np.array([query.level for query in active])
-            questions = [
-                Question(residuals, levels, [query.row[query.shard == number] for query in active])
-                for number in range(len(self.shards_))
-            ]
-            answers = self._on_workers(price, [(self._longest, question, most) for question in questions])
-            for query, *own in zip(active, *answers, strict=True):
-                query.hear(own)
+        block = [ShardedQuery(row, self.classes_, quadratic, constraint, self.tol) for row in rows]
+        settle(block, self._priced_by_workers)
         return block
+
+    def _priced_by_workers(self, queries):
+        """What each shard answers about queries: for each query, one `Answer` per shard."""
+        most = max(8, ATOMS_PER_ROUND // len(self.shards_))
+        residuals, levels = (np.array([getattr(query, name) for query in queries]) for name in ("residual", "level"))
+        held = [[query.row[query.shard == number] for query in queries] for number in range(len(self.shards_))]
+        questions = [(self._longest, Question(residuals, levels, own), most) for own in held]
+        return zip(*self._on_workers(price, questions), strict=True)
 
     def solve(self, X):
         """Codes of the queries over all shards, and their certificates.
@@ -245,10 +244,10 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         """
         done = self._optimise(X)
         columns = [self._starts[query.shard] + query.row for query in done]
-        used = [np.flatnonzero(query.weights) for query in done]
+        used = [np.flatnonzero(query.code) for query in done]
         codes = sparse.csr_array(
             (
-                np.concatenate([query.weights[own] for query, own in zip(done, used, strict=True)]),
+                np.concatenate([query.code[own] for query, own in zip(done, used, strict=True)]),
                 np.concatenate([own_columns[own] for own_columns, own in zip(columns, used, strict=True)]),
                 np.cumsum([0, *map(len, used)]),
             ),

@@ -5,11 +5,10 @@ dictionary can stay where it is stored:
 
 1. next to a file, `price` streams its atoms in chunks and returns, for each query, the atoms that pull hardest among
    those that the query does not hold yet, with their pulls and vectors;
-2. for each query, `Candidates` holds the atoms received so far and solves the small problem over them.
+2. for each query, a `ShardedQuery` holds the atoms received so far and solves the small problem over them.
 
-A query is finished when the certificate, which needs the hardest pull over *all* atoms, is within tolerance. Every
-round either finishes a query or adds an atom that lowers its objective, so the loop is finite. Nothing here depends on
-Dask.
+`ancr.solvers.working_set.pricing` describes the loop of the two. A query is finished when the certificate, which needs
+the hardest pull over *all* atoms, is within tolerance. Nothing here depends on Dask.
 """
 
 from dataclasses import dataclass, field
@@ -19,9 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from ancr._core.arrays import unit_rows
-from ancr.axes.problem import Problem
+from ancr.certificate.bounds import bound_with_atoms_elsewhere
 from ancr.dictionary.atoms import Dictionary
-from ancr.solvers.working_set.host import HostWorkingSet
+from ancr.solvers.working_set.pricing import Candidates
+from ancr.solvers.working_set.thresholds import SHARE_OF_GAP
 
 # Atoms priced together: with 256 float32 features a chunk takes a few MB, and so do its products with 500 queries.
 CHUNK_ROWS = 4096
@@ -249,7 +249,7 @@ def _flatten(known):
     return query[order], row[order]
 
 
-class Candidates:
+class ShardedQuery(Candidates):
     """One query with the atoms that shards have sent, and the optimum over them.
 
     Parameters
@@ -267,27 +267,28 @@ class Candidates:
     """
 
     def __init__(self, query, classes, quadratic, constraint, tol):
-        self.query, self.classes, self.quadratic, self.constraint, self.tol = query, classes, quadratic, constraint, tol
+        # Solving to a hundredth of the tolerance leaves the rest of it for the atoms outside.
+        super().__init__(query, quadratic, constraint, SHARE_OF_GAP * tol)
+        self.classes, self.tol = classes, tol
         self.shard, self.row, self.labels = np.empty(0, np.int64), np.empty(0, np.int64), classes[:0]
-        self.vectors, self.weights = np.empty((0, len(query)), np.float32), np.empty(0)
-        self.residual, self.level = quadratic.target * query, -np.inf
-        self.gap, self.rounds, self.stuck = np.inf, 0, False
+        self.vectors, self.residual = np.empty((0, len(query)), np.float32), quadratic.target * query
+        self.gap, self.rounds = np.inf, 0
 
     @property
     def certified(self):
         """Whether no atom of any shard can lower the objective by more than the tolerance."""
         return self.gap <= self.tol
 
-    def hear(self, answers):
-        """Judge the current code by one answer per shard; if it is not optimal, solve again over more atoms."""
+    def update(self, answers):
+        """Bound the gap of the current code by one answer per shard; if it is too large, solve over more atoms."""
         if self.rounds:
-            self.gap = self._bound(answers) / self._scale
+            outside = max(answer.hardest for answer in answers), sum(answer.surplus for answer in answers)
+            self.gap = bound_with_atoms_elsewhere(self._problem, self.code, self.pull, *outside) / self._scale
         self.rounds += 1
-        if not self.certified:
-            self.stuck = not any(len(answer.rows) for answer in answers)
-            if not self.stuck:
-                self._admit(answers)
-                self._solve()
+        self.is_open = not self.certified and any(len(answer.rows) for answer in answers)
+        if self.is_open:
+            self._admit(answers)
+            self._solve()
 
     def _admit(self, answers):
         shards = [np.full(len(answer.rows), number) for number, answer in enumerate(answers)]
@@ -297,45 +298,21 @@ class Candidates:
         self.labels = np.concatenate([self.labels, *(answer.labels.astype(self.classes.dtype) for answer in answers)])
 
     def _solve(self):
-        query, ridge = self.query[None], self.quadratic.ridge
-        # Always in double precision: the certificate is, and these problems are small.
-        problem = Problem(_dictionary(self, slice(None)), self.quadratic, self.constraint)
-        # Solving to a hundredth of the tolerance leaves the rest of it for the atoms outside.
-        solution = HostWorkingSet(0.01 * self.tol).prepare(problem).solve(query)
-        code, dense = solution.sorted_codes, solution.sorted_codes.toarray()[0]
-        pull = self.quadratic.pull(problem.dictionary, query, code)[0]
-        self.weights = dense[problem.dictionary.position]
-        self.residual = self.quadratic.target * self.query - self.quadratic.gram * (dense @ problem.dictionary.atoms)
-        self.objective, self._scale = solution.objective[0], problem.scale(query, code)[0] or 1.0
-        if self.constraint.sums_to_one:
-            self.level, self._hardest = float(dense @ pull), float(pull.max())
-        else:
-            step = np.maximum(pull / ridge, -dense)
-            self.level, self._inside = 0.0, float((2.0 * pull * step - ridge * step**2).sum())
-
-    def _bound(self, answers):
-        """The bounds of `ancr.axes.sets` on f(c) − f*, with the shards' answers for the atoms outside.
-
-        Simplex: 2(max p − pᵀc). Orthant, by strong convexity: Σ 2p_j t_j − λt_j² with t_j = max(p_j/λ, −c_j), which
-        is p_j²/λ for an atom outside with a positive pull and zero for the others.
-        """
-        if self.constraint.sums_to_one:
-            return max(2.0 * (max(self._hardest, *(answer.hardest for answer in answers)) - self.level), 0.0)
-        return self._inside + sum(answer.surplus for answer in answers) / self.quadratic.ridge
+        self._problem = self.optimise(self._dictionary(slice(None)))
+        query, code = self.query[None], self.code[self._problem.dictionary.order][None]
+        self.residual = self.quadratic.target * self.query - self.quadratic.gram * (self.code @ self.vectors)
+        self.objective = self._problem.objective(query, code)[0]
+        self._scale = self._problem.scale(query, code)[0] or 1.0
 
     def per_class(self, rule):
         """Values of a rule, one per class. Atoms with zero weight do not affect them."""
-        used = np.flatnonzero(self.weights)
+        used = np.flatnonzero(self.code)
         used = used if len(used) else np.arange(1)  # a code of zeros still has residuals
-        dictionary = _dictionary(self, used)
-        weights = self.weights[used][dictionary.order]
+        dictionary = self._dictionary(used)
+        weights = self.code[used][dictionary.order]
         return rule(dictionary, self.query[None], sparse.csr_array(weights[None]))[0]
 
-
-def _dictionary(candidates, chosen):
-    return Dictionary.build(
-        candidates.vectors[chosen].astype(np.float64),
-        candidates.labels[chosen],
-        normalize=False,
-        classes=candidates.classes,
-    )
+    def _dictionary(self, chosen):
+        """Some of the atoms held. Always in double precision: the certificate is, and these problems are small."""
+        atoms = self.vectors[chosen].astype(np.float64)
+        return Dictionary.build(atoms, self.labels[chosen], normalize=False, classes=self.classes)

@@ -1,1 +1,1 @@
-"""The exact solver: a working-set method that prices all atoms, in one version for the host and one for devices."""
+"""The exact solver: a working-set method that prices all atoms; `pricing` describes it for every kind of machine."""

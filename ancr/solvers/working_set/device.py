@@ -1,18 +1,10 @@
 r"""The optimum on the orthant and on the simplex for all queries in lock-step, on the device of the atoms.
 
-The working-set method of `ancr.solvers.working_set.host`, in a form that suits an accelerator: each query has a
-working set W of the same padded size m, and a round is the same few operations for all unfinished queries.
-
-1. *Pricing*: the pull p = b − Hc of all atoms. A code has few entries, so Hc is a sum of a few rows of H; where H is
-   too large to keep, a matrix product through the features. If all atoms in use pull equally hard and no other atom
-   pulls harder, the query is at its optimum and leaves the batch, certified.
-2. The atoms that pull hardest join its working set.
-3. *Exchange*: the minimiser t on W, as an increment on the current code,
-
-       H_AA (t − c)_A = p_A + H_AD c_D + ν1,      Σt = 1 on the simplex, ν = 0 on the orthant,
-
-   with A the part of W still allowed and D the part dropped; entries that turn negative are dropped, all at once, until
-   none does. Increments make every round a step of iterative refinement: t is as accurate as p.
+The loop that `ancr.solvers.working_set.pricing` describes, in a form that suits an accelerator: each query has a
+working set W of the same padded size m, and a round is the same few operations for all unfinished queries: pricing, in
+which a code with few entries makes Hc a sum of a few rows of H; admission of the atoms that pull hardest; and the
+exchange (`ancr.solvers.working_set.exchange`), which computes increments on the current code, so that every round is a
+step of iterative refinement.
 
 A round that does not lower the objective is replaced by the textbook active-set step. Queries that stall even then are
 handed to `HostWorkingSet`. Queries that outgrow m wait for the next capacity, twice as large.

@@ -1,11 +1,8 @@
 r"""The optimum on the orthant and on the simplex, by a working-set method that prices all atoms.
 
-For a query, min cᵀHc − 2bᵀc over c ≥ 0 (and Σc = 1):
-
-1. the support starts with the atoms of largest b;
-2. the problem on the support is solved exactly (Cholesky); atoms that turn negative are dropped until none does;
-3. *pricing*: b − Hc over all atoms. An atom outside the support that pulls harder than those in it joins; if there
-   is none, the optimum is found. Back to 2, keeping the rows of the factor before the first change.
+`ancr.solvers.working_set.pricing` describes the loop. Here the support starts with the atoms of largest b, the problem
+on it is solved by a Cholesky factor, of which the rows before the first change are kept, and queries are solved one by
+one to the end.
 
 If a round fails to lower the objective, it is undone and replaced by a textbook active-set step with a ratio test, so
 the method is finite. ``docs/exact.md`` derives it.
