@@ -43,7 +43,7 @@ def _factors_of_classes(class_weight: Any, labels: np.ndarray, used: np.ndarray)
     """What a class weight multiplies the weight of each sample by."""
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
-            if not isinstance(weight, Real) or not 0.0 <= weight < np.inf:
+            if not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
                 text = f"the weight of class {plain(label)} must be finite and ≥ 0, got {plain(weight)}"
                 raise ValueError(f"class_weight: {text}")
     factors, classes = np.zeros(len(labels)), np.unique(labels[used])

@@ -5,11 +5,15 @@ problems, so that the first real one does not wait.
 """
 
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 
-def warm_up(on_step=lambda name, seconds: None, dtypes=("float64",)):
+def warm_up(
+    on_step: Callable[[str, float], object] = lambda name, seconds: None, dtypes: Sequence[str] = ("float64",)
+) -> float:
     """Compile what the classifiers, `solve` and the search over settings need.
 
     Parameters
@@ -41,7 +45,7 @@ def warm_up(on_step=lambda name, seconds: None, dtypes=("float64",)):
     return total
 
 
-def _steps(dtype):
+def _steps(dtype: str) -> list[tuple[str, Callable[[], object]]]:
     import ancr
 
     rng = np.random.default_rng(0)
@@ -50,7 +54,7 @@ def _steps(dtype):
     X = (rng.standard_normal((40, 6)) + 2.0 * labels[:, None]).astype(dtype)
     queries = X[::3] + np.asarray(0.1, dtype)
 
-    def use(classifier):
+    def use(classifier: Any) -> Callable[[], object]:
         fitted = classifier.fit(X, labels)
         return lambda: (fitted.predict(queries), fitted.predict_proba(queries), fitted.explain(queries, top=2))
 

@@ -4,8 +4,10 @@
 """
 
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from distributed import get_client
@@ -17,9 +19,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ancr._core.arrays import unit_rows
+from ancr._core.files import PathLike
+from ancr.axes.problem import Problem
 from ancr.axes.rules import class_residuals
-from ancr.dictionary.atoms import Dictionary, kind_of_labels
-from ancr.distributed.shards import Question, Shard, ShardedQuery, price
+from ancr.axes.spaces import Space
+from ancr.dictionary.atoms import BaseDictionary, Dictionary, kind_of_labels
+from ancr.distributed.shards import Answer, Description, Question, Shard, ShardedQuery, price
 from ancr.solvers.choice import find_solver
 from ancr.solvers.working_set.pricing import settle
 from ancr.solvers.working_set.thresholds import not_certified
@@ -91,12 +96,12 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     >>> clf.predict(queries)  # doctest: +SKIP
     """
 
-    def __init__(self, estimator, *, tol=1e-8, device=None):
+    def __init__(self, estimator: Any, *, tol: float = 1e-08, device: str | None = None) -> None:
         self.estimator = estimator
         self.tol = tol
         self.device = device
 
-    def fit(self, paths, labels, sample_weight=None):
+    def fit(self, paths: Sequence[PathLike], labels: Any, sample_weight: None = None) -> Self:
         """Have the workers read each file once, to learn its shape and classes and check that its numbers are finite.
 
         Parameters
@@ -117,17 +122,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self._check_settings()
         if isinstance(paths, str) or not hasattr(paths, "__len__"):
             raise ValueError(f"paths must be a list of files, got {paths!r}")
-        labels = [labels] * len(paths) if isinstance(labels, str) else list(labels)
-        if not len(paths) or len(labels) != len(paths):
-            raise ValueError(
-                f"labels must hold one entry for each of the {len(paths)} paths, at least one, got {len(labels)}"
-            )
-        labels = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
-        self.shards_ = [
-            Shard(str(path), own, self._space.normalize, device=self.device)
-            for path, own in zip(paths, labels, strict=True)
-        ]
-        found = self._on_workers(Shard.describe, [()] * len(self.shards_))
+        self.shards_ = self._named_shards(paths, [labels] * len(paths) if isinstance(labels, str) else list(labels))
+        found: list[Description] = self._on_workers(Shard.describe, [()] * len(self.shards_))
         widths = {description.n_features for description in found}
         if len(widths) > 1:
             raise ValueError(f"all shards must have the same number of features, got {sorted(widths)}")
@@ -141,15 +137,24 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         self._longest = max(description.longest for description in found)
         self._starts = np.cumsum([0, *(description.n_rows for description in found)])
         self.n_atoms_ = int(self._starts[-1])
-        self._origin = None
+        self._origin: np.ndarray | None = None
         if not (self._space.normalize or self._problem.has_origin):
             # Nothing fixes an origin, so atoms and queries are measured from their mean, as a classifier does.
-            self._origin = sum(description.total for description in found) / self.n_atoms_
+            self._origin = np.sum([description.total for description in found], axis=0) / self.n_atoms_
             self.shards_ = [replace(shard, origin=self._origin) for shard in self.shards_]
             self._longest += float(np.linalg.norm(self._origin))
         return self
 
-    def _check_settings(self):
+    def _named_shards(self, paths: Sequence[PathLike], labels: list[Any]) -> list[Shard]:
+        if not len(paths) or len(labels) != len(paths):
+            raise ValueError(
+                f"labels must hold one entry for each of the {len(paths)} paths, at least one, got {len(labels)}"
+            )
+        own = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
+        pairs, normalize = zip(map(str, paths), own, strict=True), self._space.normalize
+        return [Shard(path, each, normalize, device=self.device) for path, each in pairs]
+
+    def _check_settings(self) -> None:
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         space = self._space
@@ -179,15 +184,15 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             )
 
     @property
-    def _space(self):
+    def _space(self) -> Space:
         return self.estimator.make_space()
 
     @property
-    def _problem(self):
+    def _problem(self) -> Problem:
         # Settings do not depend on the atoms; only class terms, which are refused, depend on the number of classes.
         return self.estimator.problem(Dictionary.build(np.eye(2), [0, 1]))
 
-    def _on_workers(self, function, arguments):
+    def _on_workers(self, function: Callable[..., Any], arguments: Sequence[tuple]) -> list[Any]:
         """``[function(shard, *its arguments)]``; as long as the workers stay the same, so does the worker of a file."""
         client = get_client()
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
@@ -200,7 +205,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             )
         return client.gather(futures)
 
-    def _optimise(self, X):
+    def _optimise(self, X: Any) -> list[ShardedQuery]:
         """One `ShardedQuery` per query, at its optimum."""
         check_is_fitted(self, "shards_")
         X = check_array(X, dtype=np.float64, input_name="X")
@@ -208,7 +213,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X must have the {self.n_features_in_} features of the shards, got {X.shape[1]}")
         X = unit_rows(X) if self._space.normalize else X
         X = X if self._origin is None else X - self._origin
-        done = []
+        done: list[ShardedQuery] = []
         for start in range(0, len(X), BLOCK_QUERIES):
             done += self._optimise_block(X[start : start + BLOCK_QUERIES])
         unmet = sum(not query.certified for query in done)
@@ -216,13 +221,13 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(not_certified(unmet, len(done), self.tol), ConvergenceWarning, stacklevel=3)
         return done
 
-    def _optimise_block(self, rows):
+    def _optimise_block(self, rows: np.ndarray) -> list[ShardedQuery]:
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         block = [ShardedQuery(row, self.classes_, quadratic, constraint, self.tol) for row in rows]
         settle(block, self._priced_by_workers)
         return block
 
-    def _priced_by_workers(self, queries):
+    def _priced_by_workers(self, queries: list[ShardedQuery]) -> Iterable[tuple[Answer, ...]]:
         """What each shard answers about queries: for each query, one `Answer` per shard."""
         most = max(8, ATOMS_PER_ROUND // len(self.shards_))
         residuals, levels = (np.array([getattr(query, name) for query in queries]) for name in ("residual", "level"))
@@ -230,7 +235,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         questions = [(self._longest, Question(residuals, levels, own), most) for own in held]
         return zip(*self._on_workers(price, questions), strict=True)
 
-    def solve(self, X):
+    def solve(self, X: Any) -> ShardedSolution:
         """Codes of the queries over all shards, and their certificates.
 
         Parameters
@@ -254,38 +259,39 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
             shape=(len(done), self.n_atoms_),
         )
         codes.sort_indices()
-        numbers = (np.array([getattr(query, name) for query in done]) for name in ("objective", "gap", "rounds"))
-        return ShardedSolution(codes, *numbers, np.array([query.certified for query in done]))
+        names = ("objective", "gap", "rounds", "certified")
+        objective, gap, rounds, certified = (np.array([getattr(query, name) for query in done]) for name in names)
+        return ShardedSolution(codes, objective, gap, rounds, certified)
 
-    def codes(self, X):
+    def codes(self, X: Any) -> sparse.csr_array:
         """CSR codes of the queries, columns in the order of the shards."""
         return self.solve(X).codes
 
-    def residuals(self, X):
+    def residuals(self, X: Any) -> np.ndarray:
         """Class residuals ‖y − X_i c_i‖, (n_queries, n_classes)."""
         return np.array([query.per_class(class_residuals) for query in self._optimise(X)])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Decision values of the rule; larger is better. Shapes are those of the classifier."""
         values = self._decisions(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Softmax of the decision values over the classifier's ``temperature``."""
         return softmax(self._decisions(X) / self.estimator.temperature, axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`, (n_queries, n_classes)."""
         return log_softmax(self._decisions(X) / self.estimator.temperature, axis=1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Label of the class that represents each query best."""
         return self.classes_[np.argmax(self._decisions(X), axis=1)]
 
-    def _decisions(self, X):
+    def _decisions(self, X: Any) -> np.ndarray:
         rule = self.estimator.make_rule()
 
-        def scores(dictionary, queries, codes):
+        def scores(dictionary: BaseDictionary, queries: np.ndarray, codes: sparse.csr_array) -> np.ndarray:
             return rule.prepare(dictionary).scores(dictionary, queries, codes)
 
         return np.array([query.per_class(scores) for query in self._optimise(X)])

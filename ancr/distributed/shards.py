@@ -11,13 +11,17 @@ dictionary can stay where it is stored:
 the hardest pull over *all* atoms, is within tolerance. Nothing here depends on Dask.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ancr._core.arrays import unit_rows
+from ancr.axes.quadratics import Quadratic
+from ancr.axes.sets import Set
 from ancr.certificate.bounds import bound_with_atoms_elsewhere
 from ancr.dictionary.atoms import Dictionary
 from ancr.solvers.working_set.pricing import Candidates
@@ -46,12 +50,12 @@ class Shard:
     """
 
     path: str
-    labels: object
+    labels: str | np.ndarray
     normalize: bool = True
     origin: np.ndarray | None = None
     device: str | None = None
 
-    def products(self, residuals, atoms):
+    def products(self, residuals: np.ndarray, atoms: np.ndarray) -> np.ndarray:
         """Inner products of residuals and atoms, as rows, in the precision of the atoms.
 
         On a device they are computed in double precision: a bound on their rounding is part of the certificate, and a
@@ -65,7 +69,7 @@ class Shard:
         left, right = (torch.as_tensor(rows, device=self.device).double() for rows in (residuals, atoms))
         return (left @ right.T).cpu().numpy().astype(atoms.dtype, copy=False)
 
-    def chunks(self):
+    def chunks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""
         start = 0
         for rows in _READERS[_suffix(self.path)](self):
@@ -79,7 +83,7 @@ class Shard:
             yield start, rows if self.origin is None else rows - self.origin
             start += len(rows)
 
-    def read_labels(self):
+    def read_labels(self) -> np.ndarray:
         """Labels of all rows."""
         if _suffix(self.path) == ".parquet":
             from pyarrow import parquet
@@ -87,9 +91,9 @@ class Shard:
             if self.labels not in (names := parquet.read_schema(self.path).names):
                 raise ValueError(f"labels must name a column of {self.path}, got {self.labels!r}; it has {names}")
             return parquet.read_table(self.path, columns=[self.labels])[self.labels].to_numpy()
-        return np.load(self.labels) if isinstance(self.labels, str | Path) else np.asarray(self.labels)
+        return np.load(self.labels) if isinstance(self.labels, str) else np.asarray(self.labels)
 
-    def describe(self):
+    def describe(self) -> "Description":
         """Read everything once and return shape, classes and the longest atom; errors name the file."""
         labels = self.read_labels()
         n_rows, longest, n_features, total = 0, 0.0, 0, np.zeros(1)
@@ -116,31 +120,31 @@ class Description:
     total: np.ndarray
 
 
-def _suffix(path):
+def _suffix(path: str) -> str:
     suffix = Path(path).suffix
     if suffix not in _READERS:
         raise ValueError(f"shards must be files that end in {sorted(_READERS)}, got {path!r}")
     return suffix
 
 
-def _slices(array):
+def _slices(array: Any) -> Iterator[np.ndarray]:
     if array.ndim != 2:
         raise ValueError(f"a shard must hold rows of atoms, got an array of shape {array.shape}")
     for start in range(0, array.shape[0], CHUNK_ROWS):
         yield np.asarray(array[start : start + CHUNK_ROWS])
 
 
-def _read_npy(shard):
+def _read_npy(shard: Shard) -> Iterator[np.ndarray]:
     return _slices(np.load(shard.path, mmap_mode="r"))
 
 
-def _read_zarr(shard):
+def _read_zarr(shard: Shard) -> Iterator[np.ndarray]:
     import zarr
 
     return _slices(zarr.open_array(str(shard.path), mode="r"))
 
 
-def _read_parquet(shard):
+def _read_parquet(shard: Shard) -> Iterator[np.ndarray]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(shard.path)
@@ -149,7 +153,11 @@ def _read_parquet(shard):
         yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
 
 
-_READERS = {".npy": _read_npy, ".zarr": _read_zarr, ".parquet": _read_parquet}
+_READERS: dict[str, Callable[[Shard], Iterator[np.ndarray]]] = {
+    ".npy": _read_npy,
+    ".zarr": _read_zarr,
+    ".parquet": _read_parquet,
+}
 
 
 @dataclass(frozen=True)
@@ -168,7 +176,7 @@ class Question:
 
     residuals: np.ndarray
     levels: np.ndarray
-    known: list
+    known: list[np.ndarray]
 
 
 @dataclass
@@ -185,11 +193,11 @@ class Answer:
     surplus: float = 0.0
 
     @property
-    def hardest(self):
+    def hardest(self) -> float:
         """The hardest pull among atoms that the query does not hold; −∞ if none is above the level."""
         return self.pulls[0] if len(self.pulls) else -np.inf
 
-    def take(self, rows, pulls, vectors, level, most):
+    def take(self, rows: np.ndarray, pulls: np.ndarray, vectors: np.ndarray, level: float, most: int) -> None:
         """Add more atoms above the level, and keep the ``most`` hardest pulls."""
         above = pulls > level
         pulls = np.concatenate([self.pulls, pulls[above]])
@@ -200,7 +208,7 @@ class Answer:
         self.pulls = pulls[order]
 
 
-def price(shard, longest, question, most=32):
+def price(shard: Shard, longest: float, question: Question, most: int = 32) -> list[Answer]:
     """The hardest pulls of a shard's atoms, one `Answer` per query.
 
     Products are computed in the precision of the file. Pulls within rounding error of a level are recomputed in double
@@ -233,7 +241,7 @@ def price(shard, longest, question, most=32):
     return answers
 
 
-def _raise_floor(floor, pulls, error, most):
+def _raise_floor(floor: np.ndarray, pulls: np.ndarray, error: np.ndarray, most: int) -> None:
     """If more atoms than can be kept lie above a query's floor, raise the floor to the smallest pull kept."""
     crowded = np.flatnonzero((pulls > floor[:, None]).sum(axis=1) > most)
     if len(crowded):
@@ -241,7 +249,7 @@ def _raise_floor(floor, pulls, error, most):
         floor[crowded] = np.maximum(floor[crowded], least - error[crowded])
 
 
-def _flatten(known):
+def _flatten(known: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (query, row), sorted by row."""
     query = np.repeat(np.arange(len(known)), [len(rows) for rows in known])
     row = np.concatenate([*known, np.empty(0, np.int64)])
@@ -266,7 +274,9 @@ class ShardedQuery(Candidates):
         Relative gap to reach over all atoms.
     """
 
-    def __init__(self, query, classes, quadratic, constraint, tol):
+    def __init__(
+        self, query: np.ndarray, classes: np.ndarray, quadratic: Quadratic, constraint: Set, tol: float
+    ) -> None:
         # Solving to a hundredth of the tolerance leaves the rest of it for the atoms outside.
         super().__init__(query, quadratic, constraint, SHARE_OF_GAP * tol)
         self.classes, self.tol = classes, tol
@@ -275,11 +285,11 @@ class ShardedQuery(Candidates):
         self.gap, self.rounds = np.inf, 0
 
     @property
-    def certified(self):
+    def certified(self) -> bool:
         """Whether no atom of any shard can lower the objective by more than the tolerance."""
         return self.gap <= self.tol
 
-    def update(self, answers):
+    def update(self, answers: Sequence[Answer]) -> None:
         """Bound the gap of the current code by one answer per shard; if it is too large, solve over more atoms."""
         if self.rounds:
             outside = max(answer.hardest for answer in answers), sum(answer.surplus for answer in answers)
@@ -290,21 +300,21 @@ class ShardedQuery(Candidates):
             self._admit(answers)
             self._solve()
 
-    def _admit(self, answers):
+    def _admit(self, answers: Sequence[Answer]) -> None:
         shards = [np.full(len(answer.rows), number) for number, answer in enumerate(answers)]
         self.shard = np.concatenate([self.shard, *shards])
         self.row = np.concatenate([self.row, *(answer.rows for answer in answers)])
         self.vectors = np.concatenate([self.vectors, *(answer.vectors for answer in answers)])
         self.labels = np.concatenate([self.labels, *(answer.labels.astype(self.classes.dtype) for answer in answers)])
 
-    def _solve(self):
+    def _solve(self) -> None:
         self._problem = self.optimise(self._dictionary(slice(None)))
         query, code = self.query[None], self.code[self._problem.dictionary.order][None]
         self.residual = self.quadratic.target * self.query - self.quadratic.gram * (self.code @ self.vectors)
         self.objective = self._problem.objective(query, code)[0]
         self._scale = self._problem.scale(query, code)[0] or 1.0
 
-    def per_class(self, rule):
+    def per_class(self, rule: Callable[..., np.ndarray]) -> np.ndarray:
         """Values of a rule, one per class. Atoms with zero weight do not affect them."""
         used = np.flatnonzero(self.code)
         used = used if len(used) else np.arange(1)  # a code of zeros still has residuals
@@ -312,7 +322,7 @@ class ShardedQuery(Candidates):
         weights = self.code[used][dictionary.order]
         return rule(dictionary, self.query[None], sparse.csr_array(weights[None]))[0]
 
-    def _dictionary(self, chosen):
+    def _dictionary(self, chosen: slice | np.ndarray) -> Dictionary:
         """Some of the atoms held. Always in double precision: the certificate is, and these problems are small."""
         atoms = self.vectors[chosen].astype(np.float64)
         return Dictionary.build(atoms, self.labels[chosen], normalize=False, classes=self.classes)

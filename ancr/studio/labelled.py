@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ancr._core.arrays import unit_rows
 from ancr.axes.spaces import signed_power
@@ -24,10 +25,10 @@ class GrowingRows:
     (2, 2)
     """
 
-    def __init__(self, width, dtype):
+    def __init__(self, width: int, dtype: DTypeLike) -> None:
         self._memory, self.count = np.empty((64, width), dtype), 0
 
-    def append(self, rows):
+    def append(self, rows: np.ndarray) -> None:
         """Add rows at the end."""
         end = self.count + len(rows)
         if end > len(self._memory):
@@ -37,7 +38,7 @@ class GrowingRows:
         self._memory[self.count : end] = rows
         self.count = end
 
-    def view(self):
+    def view(self) -> np.ndarray:
         """All rows, not copied."""
         return self._memory[: self.count]
 
@@ -60,15 +61,19 @@ class LabelledRows:
         Places of such samples.
     """
 
-    def __init__(self, samples):
+    def __init__(self, samples: np.ndarray) -> None:
         self.samples = samples
-        self._members, self._labels, self._place, self._rows = [], [], {}, {}
-        self._arrays, self._counts = None, Counter()
+        self._members: list[int] = []
+        self._labels: list[str | None] = []
+        self._place: dict[int, int] = {}
+        self._rows: dict[float, GrowingRows] = {}
+        self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._counts: Counter[str | None] = Counter()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._members)
 
-    def update(self, index, label):
+    def update(self, index: int, label: str | None) -> None:
         """Give a sample a label, or take it away if it is None."""
         self._arrays = None
         if index not in self._place:
@@ -82,7 +87,7 @@ class LabelledRows:
         self._counts[label] += 1
         self._labels[place] = label
 
-    def arrays(self):
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``(members, labels, unused)``."""
         if self._arrays is None:
             members = np.array(self._members, int)
@@ -92,15 +97,15 @@ class LabelledRows:
         return self._arrays
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         """How many classes have a sample."""
         return sum(count > 0 and label is not None for label, count in self._counts.items())
 
-    def place(self, index):
+    def place(self, index: int) -> int | None:
         """Where a sample is among the members; None if it is not."""
         return self._place.get(index)
 
-    def rows(self, power):
+    def rows(self, power: float) -> np.ndarray:
         """Rows of all members after a power, at unit norm."""
         if power not in self._rows:
             while len(self._rows) >= _KEPT:
@@ -115,6 +120,6 @@ class LabelledRows:
         return growing.view()
 
 
-def rows_of(samples, power):
+def rows_of(samples: np.ndarray, power: float) -> np.ndarray:
     """Samples after a power, at unit norm."""
     return unit_rows(samples if power == 1.0 else signed_power(samples, power), copy=True)
