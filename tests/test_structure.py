@@ -133,7 +133,6 @@ STILL_LARGER = {
         "comparison/cells.py: Cell",
         "selection/cross_validation.py: ANCRClassifierCV",
         "selection/cross_validation.py: RepresentationClassifierCV",
-        "studio/openings.py: Source",
     },
     "methods of a class": {
         "classifiers/representation.py: BaseRepresentationClassifier",
@@ -142,14 +141,10 @@ STILL_LARGER = {
         "dictionary/inner_products.py: GramDictionary",
         "studio/workbench.py: Studio",
     },
-    "lines of a function's body": {
-        "studio/openings.py: _folder",
-    },
     "lines of a file": {
         "classifiers/representation.py",
         "dictionary/atoms.py",
         "dictionary/inner_products.py",
-        "samples/tables.py",
         "selection/cross_validation.py",
     },
 }

@@ -1,4 +1,4 @@
-"""Columns of a table: whether they share one range, or differ so much in scale that one dominates."""
+"""Columns of a table that differ so much in scale that one dominates."""
 
 import warnings
 from typing import Any
@@ -9,19 +9,6 @@ from ancr._core.arrays import Array, namespace, to_numpy
 
 # A column this many times as large as the typical one dominates: it has 10⁴ times the weight in ‖y − Xc‖².
 _ORDERS_OF_MAGNITUDE = 100.0
-
-
-def share_one_range(samples: Array) -> bool:
-    """Whether columns have one unit, as pixels do and most features of networks.
-
-    At least half of those that are not constant cover at least half of the range of the whole table, and zero lies in
-    it.
-    """
-    low, high = _ends(samples)
-    spread, whole = (high - low)[high > low], high.max() - low.min()
-    if len(spread) < 2 or not low.min() <= 0 <= high.max():
-        return False
-    return bool(np.mean(spread >= whole / 2) >= 0.5)
 
 
 def dominant_column(samples: Array) -> int | None:

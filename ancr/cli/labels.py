@@ -2,14 +2,29 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ancr._core.spreadsheet import harmless
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
+from ancr.cli.options import (
+    FILE,
+    IMAGE_FEATURES,
+    LABEL,
+    STANDARDIZE,
+    check_output,
+    prepared,
+    readable_errors,
+    say,
+    say_of,
+)
+
+if TYPE_CHECKING:
+    from ancr.samples.column_plan import ColumnPlan
+    from ancr.samples.sample_set import Samples
 
 _SIDE = 96
 
@@ -54,26 +69,28 @@ def audit(
         from ancr._core.files import check_folder, write_text
         from ancr._core.progress import progress_bar
         from ancr.labels.audit_page import audit_page
-        from ancr.samples.user_data import load_user_data
+        from ancr.samples.readers import read_samples
 
         check_folder(output / "audit.csv", create=True)
         _refuse_other_data(output, data)
         with progress_bar("reading, judging, writing", 3) as advance:
-            user_data = load_user_data(data, label, features)
+            everything = read_samples(data, label, features)
+            samples = everything.labelled()
+            plan = samples.plan(standardize)
             advance(1)
-            found = _audited(user_data, standardize)
+            found = _audited(samples, plan)
             advance(1)
             output.mkdir(parents=True, exist_ok=True)
-            write_text(output / "audit.json", json.dumps({"data": user_data.origin}) + "\n")
-            names = [str(name) for name in user_data.names]
+            write_text(output / "audit.json", json.dumps({"data": samples.origin}) + "\n")
+            names = samples.names.tolist()
             _write_table(output / "audit.csv", found, names, raw_text)
-            thumbnail = _thumbnails(user_data.image_paths)
+            thumbnail = _thumbnails(samples.image_paths)
             title = f"Audit of the labels of {data.name}"
             # A name that is not UTF-8 has surrogates, which no page can hold.
             page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail)
             write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
             advance(1)
-    say(f"{data}: {user_data.scaling(standardize)}", err=True)
+    say_of(data, everything, plan)
     say(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
     say(f"to correct labels: {output / 'audit.html'}")
     say(f"all samples: {output / 'audit.csv'}")
@@ -92,17 +109,13 @@ def _refuse_other_data(output: Path, data: Path) -> None:
         raise ValueError(f"{output} holds the audit {of}, which would be replaced; choose another folder with --output")
 
 
-def _audited(user_data: Any, standardize: bool | None) -> Any:
-    """The audit, on scaled columns where a classifier would be trained on them."""
+def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
+    """The audit, on columns prepared as for a classifier."""
     from ancr import ANCRClassifierCV, audit_labels
-    from ancr.samples.scaling import StandardColumns
 
-    bunch = user_data.bunch
-    vectors = bunch.data
-    if user_data.is_standardized(standardize):
-        vectors = StandardColumns().fit(vectors).transform(vectors)
-    estimator = ANCRClassifierCV(**user_data.spaces(standardize))
-    return audit_labels(vectors, bunch.target_names[bunch.target].astype(str), estimator=estimator)
+    vectors = plan.fit(samples.vectors)(samples.vectors)
+    labels = samples.class_names[samples.target]
+    return audit_labels(vectors, labels, estimator=ANCRClassifierCV(**plan.spaces))
 
 
 def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> None:
@@ -123,29 +136,14 @@ def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> No
             writer.writerow(row if raw_text else map(harmless, row))
 
 
-def _thumbnails(paths: Any) -> Callable[[int], str | None] | None:
+def _thumbnails(paths: Sequence[Path | None]) -> Callable[[int], str] | None:
     """Function for the ``data:`` address of a sample's small image; None for tables."""
     if not len(paths):
         return None
-    from functools import lru_cache
-    from io import BytesIO
+    from ancr._core.thumbnails import png_uri
+    from ancr.features.images import square_picture
 
-    @lru_cache(None)
-    def address(index: int) -> str | None:
-        from base64 import b64encode
-
-        from PIL import Image
-
-        from ancr.features.images import reading
-
-        with reading(paths[index]), Image.open(paths[index]) as image:
-            small = image.convert("RGB")
-            small.thumbnail((_SIDE, _SIDE))
-        buffer = BytesIO()
-        small.save(buffer, "PNG")
-        return "data:image/png;base64," + b64encode(buffer.getvalue()).decode()
-
-    return address
+    return cache(lambda index: png_uri(square_picture(paths[index], _SIDE)))
 
 
 @click.command("next")
@@ -182,25 +180,18 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         from ancr._core.files import write_text
         from ancr._core.progress import progress_bar
         from ancr.samples.model_file import Model
-        from ancr.samples.user_data import query_chunks
+        from ancr.samples.readers import read_queries
 
         if output is not None:
             check_output(output, model, pool)
         trained = Model.load(model)
-        vectors, names = [], []
+        pipeline, vectors, names = trained.build(), [], []
         with progress_bar("reading") as advance:
-            for chunk, chunk_names in query_chunks(pool, trained.features, trained.columns):
-                if chunk.shape[1] != trained.samples.shape[1]:
-                    raise ValueError(
-                        f"{pool} has vectors of {chunk.shape[1]} numbers, but the model was trained on "
-                        f"{trained.samples.shape[1]}"
-                    )
-                vectors.append(chunk)
-                names += chunk_names
-                advance(len(chunk_names))
-        pipeline = trained.build()
-        samples = np.concatenate(vectors)
-        inputs = pipeline[:-1].transform(samples) if len(pipeline) > 1 else samples
+            for part in read_queries(pool, trained.features, trained.plan.columns, trained.samples.shape[1]):
+                vectors.append(prepared(pipeline, part))
+                names += part.names.tolist()
+                advance(len(part))
+        inputs = np.concatenate(vectors)
         rows = next_to_label(pipeline[-1], inputs, number, strategy=strategy, random_state=seed)
         lines = "".join(f"{names[row]}\n" for row in rows)
         if output is not None:

@@ -4,12 +4,26 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ancr._core.spreadsheet import harmless
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say
+from ancr.cli.options import (
+    FILE,
+    IMAGE_FEATURES,
+    LABEL,
+    STANDARDIZE,
+    check_output,
+    prepared,
+    readable_errors,
+    say,
+    say_of,
+)
+
+if TYPE_CHECKING:
+    from ancr.samples.model_file import Model
+    from ancr.samples.sample_set import Samples
 
 
 @click.command()
@@ -51,7 +65,7 @@ def train(
     """
     with readable_errors():
         from ancr.samples.model_file import Model, make_classifier
-        from ancr.samples.user_data import load_user_data
+        from ancr.samples.readers import read_samples
 
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
@@ -62,23 +76,16 @@ def train(
         make_classifier(method or "ANCR", params)
         if "space__gamma" in params and params.get("space__kernel", params.get("space", "linear")) == "linear":
             raise ValueError("gamma goes with a kernel that has a width: give --kernel rbf or --kernel poly")
-        user_data = load_user_data(data, label, features)
-        spaces = user_data.spaces(standardize)
-        method = method or ("ANCR-CV" if spaces and not params else "ANCR")
-        params = {**spaces, **params} if method == "ANCR-CV" else params
-        model = Model(
-            method,
-            params,
-            user_data.bunch.data,
-            user_data.bunch.target_names[user_data.bunch.target],
-            user_data.names,
-            features=user_data.features,
-            columns=user_data.columns,
-            standardize=user_data.is_standardized(standardize),
-        )
+        everything = read_samples(data, label, features)
+        samples = everything.labelled()
+        plan = samples.plan(standardize)
+        method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
+        params = {**plan.spaces, **params} if method == "ANCR-CV" else params
+        labels = samples.class_names[samples.target]
+        model = Model(method, params, samples.vectors, labels, samples.names, samples.features, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
-    say(f"{data}: {user_data.scaling(standardize)}", err=True)
+    say_of(data, everything, plan)
     say(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 
 
@@ -103,11 +110,11 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
     with readable_errors():
         from ancr._core.files import atomic_path
         from ancr.samples.model_file import Model
-        from ancr.samples.user_data import query_chunks
+        from ancr.samples.readers import read_queries
 
         check_output(output, model, data)
         trained, count = Model.load(model), 0
-        chunks = query_chunks(data, trained.features, trained.columns)
+        chunks = read_queries(data, trained.features, trained.plan.columns, trained.samples.shape[1])
         # A file name that is not UTF-8 is written as the bytes that it has.
         with (
             atomic_path(output) as draft,
@@ -115,33 +122,27 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
         ):
             writer = csv.writer(file)
             writer.writerow(["sample", "label", "probability", "margin", *_because_header()])
-            for rows in _predictions(trained, chunks, data):
+            for rows in _predictions(trained, chunks):
                 writer.writerows(rows if raw_text else [list(map(harmless, row)) for row in rows])
                 count += len(rows)
     say(f"{output}: {count} samples")
 
 
-def _predictions(trained: Any, chunks: Iterator[Any], data: Path, top: int = 5) -> Iterator[list[list[str]]]:
+def _predictions(trained: "Model", chunks: Iterator["Samples"], top: int = 5) -> Iterator[list[list[str]]]:
     """Lines of the output, as many at a time as there are samples in a chunk."""
     import numpy as np
 
     pipeline = None
-    for queries, names in chunks:
-        if queries.shape[1] != trained.samples.shape[1]:
-            raise ValueError(
-                f"{data} has vectors of {queries.shape[1]} numbers, but the model was trained on "
-                f"{trained.samples.shape[1]}"
-            )
+    for queries in chunks:
         pipeline = pipeline or trained.build()
-        classifier, inputs = pipeline[-1], pipeline[:-1].transform(queries) if len(pipeline) > 1 else queries
-        decisions, probabilities, explanations = classifier.judge(inputs, top=top)
+        decisions, probabilities, explanations = pipeline[-1].judge(prepared(pipeline, queries), top=top)
         rows = []
         for name, chance, order, why in zip(
-            names, probabilities, np.sort(decisions, axis=1), explanations, strict=True
+            queries.names, probabilities, np.sort(decisions, axis=1), explanations, strict=True
         ):
             weights = zip(why.indices, why.weights, strict=True)
             because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]
-            rows.append([name, str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
+            rows.append([str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
         yield rows
 
 

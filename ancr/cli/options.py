@@ -6,11 +6,18 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ancr._core.messages import one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    from sklearn.pipeline import Pipeline
+
+    from ancr.samples.column_plan import ColumnPlan
+    from ancr.samples.sample_set import Samples
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 DATA_HOME = click.option(
@@ -79,6 +86,17 @@ def _message(error: BaseException) -> str:
 def say(message: str, err: bool = False) -> None:
     """Print one line, even if a file in it has a line break in its name."""
     click.echo("".join(letter if letter >= " " else repr(letter)[1:-1] for letter in message), err=err)
+
+
+def say_of(data: Path, samples: "Samples", plan: "ColumnPlan") -> None:
+    """Say which samples are left out and what is done with columns, on stderr."""
+    for sentence in filter(None, (samples.left_out, plan.reason)):
+        say(f"{data}: {sentence}", err=True)
+
+
+def prepared(pipeline: "Pipeline", samples: "Samples") -> "np.ndarray":
+    """Samples as the last step of a fitted pipeline sees them."""
+    return pipeline[:-1].transform(samples.vectors) if len(pipeline) > 1 else samples.vectors
 
 
 def check_output(output: Path, *inputs: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say
+from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say, say_of
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
@@ -174,17 +174,17 @@ def compare(
         from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
         from ancr.comparison.runner import FailedCellsError
         from ancr.comparison.split_sources import UserSource
-        from ancr.samples.user_data import load_user_data
+        from ancr.samples.readers import read_samples
 
         check_folder(output / "report.html", create=True)
         known_protocols = _check_protocols(protocols, DEFAULT_PROTOCOLS)
-        user_data = load_user_data(data, label, features)
-        source = UserSource(user_data, folds, standardize, repeats)
+        samples = read_samples(data, label, features)
+        source = UserSource(samples.labelled(), folds, standardize, repeats)
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         plans = plan_comparison(source, names, known_protocols, output)
         refuse_other_data([source], output)
         say(f"The report will be written to {output / 'report.html'}")
-        say(f"{data}: {user_data.scaling(standardize)}", err=True)
+        say_of(data, samples, source.plan)
         seconds = None if time_limit is None else 60 * time_limit
         try:
             comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())

@@ -278,7 +278,7 @@ class Comparison:
             for result in self.results
         )
         title = f"Comparison on {self.source.title} (* best or not significantly worse, {self.test})"
-        return f"{title}\n{rows}\n  {self.source.scaling}"
+        return f"{title}\n{rows}\n  {self.source.plan.reason}"
 
     def _repr_html_(self):
         from html import escape

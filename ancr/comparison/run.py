@@ -9,10 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX
 
-import numpy as np
-from sklearn.utils import Bunch
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-
 from ancr._core.files import check_folder
 from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
@@ -24,7 +20,7 @@ from ancr.comparison.protocols import PROTOCOLS
 from ancr.comparison.result import Comparison
 from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
 from ancr.comparison.split_sources import UserSource, learning_setting
-from ancr.samples.user_data import UserData
+from ancr.samples.readers import samples_in_memory
 
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
 DEFAULT_PROTOCOLS = ("cv",)
@@ -57,7 +53,7 @@ def compare(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Samples.
     y : array-like of shape (n_samples,)
-        Their labels.
+        Their labels. Samples without one (None, NaN or an empty text) are left out with a warning.
     methods : sequence, str, classifier or None, default=None
         Names such as ``"ANCR"`` or ``"RBF SVM"``, import paths such as ``"package.module:Classifier"``, and
         scikit-learn classifiers or their classes; a single one needs no list. None means ANCR, CRC, softmax, linear and
@@ -107,10 +103,13 @@ def compare(
         _check_count("jobs", jobs, 1)
     if output is not None:
         _check_output(output)
-    user_data = _user_data(X, y, name, image_shape)
-    if standardize is None and not hasattr(X, "columns") and user_data.bunch.data.shape[1] > _FEW_COLUMNS:
+    everything = samples_in_memory(X, y, name, image_shape)
+    if everything.n_unlabelled:
+        warnings.warn(everything.left_out, UserWarning, stacklevel=2)
+    samples = everything.labelled()
+    if standardize is None and not hasattr(X, "columns") and samples.vectors.shape[1] > _FEW_COLUMNS:
         standardize = False
-    source = UserSource(user_data, folds, standardize, repeats)
+    source = UserSource(samples, folds, standardize, repeats)
     if source.warning:
         warnings.warn(source.warning, UserWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
@@ -281,27 +280,3 @@ def _hidden(cells, plans):
     if not hidden:
         return []
     return [f"{len(hidden)} further cells in cells.jsonl, of other methods or settings, are not shown."]
-
-
-def _user_data(X, y, name, image_shape):
-    data, labels = np.asarray(X, dtype=float), np.asarray(y)
-    if data.ndim != 2 or labels.shape != data.shape[:1]:
-        raise ValueError(f"X of shape {data.shape} and y of shape {labels.shape}: expected one row of X per label")
-    if not np.isfinite(data).all():
-        raise ValueError("X holds values that are missing or infinite")
-    for row, label in enumerate(np.asarray(y, dtype=object)):  # as an array of text, a missing label would be "nan"
-        if label is None or is_scalar_nan(label) or is_pandas_na(label):
-            raise ValueError(f"y: label of row {row} is missing")
-    names, target = np.unique(labels, return_inverse=True)
-    if len(names) < 2:
-        raise ValueError(f"y holds {len(names)} class, but at least two are needed")
-    if image_shape is not None and np.prod(image_shape) != data.shape[1]:
-        raise ValueError(f"image_shape={image_shape}, but samples have {data.shape[1]} values")
-    bunch = Bunch(
-        name=name, data=data, target=target, target_names=names.astype(str), train_indices=None, test_indices=None,
-        image_shape=image_shape,
-    )  # fmt: skip
-    rows = np.array([f"row {number}" for number in range(len(data))])
-    columns = X.columns if hasattr(X, "columns") else range(data.shape[1]) if image_shape is None else ()
-    kind = "table" if hasattr(X, "columns") else "array"
-    return UserData(bunch, kind, tuple(map(str, columns)), rows, np.array([], str))

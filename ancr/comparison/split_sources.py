@@ -12,7 +12,7 @@ from ancr._core.column_scales import dominant_column
 from ancr._core.messages import counted
 from ancr.comparison.protocols import methods_for
 from ancr.features.images import square_picture
-from ancr.samples.scaling import StandardColumns
+from ancr.samples.sample_set import Samples
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class UserSource(SplitSource):
 
     Parameters
     ----------
-    user_data : UserData
-        The vectors.
+    samples : Samples
+        Samples that have a label.
     folds : int or None
         Number of folds; None uses the data's own split if there is one, otherwise 5 folds.
     standardize : bool or None
@@ -107,17 +107,14 @@ class UserSource(SplitSource):
         How often the samples are divided into folds, each time anew.
     """
 
-    def __init__(self, user_data, folds=None, standardize=None, repeats=1):
+    def __init__(self, samples: Samples, folds=None, standardize=None, repeats=1):
         super().__init__()
-        self._bunch, self._image_paths, self._names = user_data.bunch, user_data.image_paths, user_data.names
-        self.name = self.title = user_data.bunch.name
-        self.origin, self.label, self._column_names = user_data.origin, user_data.label, user_data.columns
-        self._standardize = user_data.is_standardized(standardize)
-        self.spaces = user_data.spaces(standardize)
-        self.features = user_data.features + (", standardized" if self._standardize else "")
-        self.scaling = user_data.scaling(standardize)
-        self._option = user_data.option(True)
-        self._folds = folds or (5 if user_data.bunch.train_indices is None else None)
+        self._samples, self._bunch = samples, samples.bunch()
+        self.name = self.title = samples.name
+        self.origin, self.label, self.plan = samples.origin, samples.label, samples.plan(standardize)
+        self.spaces = self.plan.spaces
+        self.features = samples.features + (", standardized" if self.plan.standardize else "")
+        self._folds = folds or (5 if samples.is_train is None else None)
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
         self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
@@ -142,13 +139,14 @@ class UserSource(SplitSource):
     @cached_property
     def warning(self):
         """That one column decides nearly alone, and what to do about it; empty where it is not so."""
-        column = None if self._standardize or self.has_pictures else dominant_column(self.bunch.data)
+        column = None if self.plan.standardize or self.has_pictures else dominant_column(self.bunch.data)
         if column is None:
             return ""
-        which = self._column_names[column] if self._column_names else column
+        which = self.plan.columns[column] if self.plan.columns else column
+        option = "--standardize" if self.origin else "standardize=True"
         return (
             "The columns of the data differ in scale by orders of magnitude, so that column "
-            f"{which} decides nearly alone; if they have different units, scale them with {self._option}."
+            f"{which} decides nearly alone; if they have different units, scale them with {option}."
         )
 
     def _check_folds(self):
@@ -184,12 +182,10 @@ class UserSource(SplitSource):
         return list(folds.split(self.bunch.data, self.bunch.target))[fold]
 
     def split(self, setting, draw):
-        """The `Split` of a fold, standardized on its training part if requested."""
+        """The `Split` of a fold, its columns prepared as its training part asks for."""
         split = super().split(setting, draw)
-        if not self._standardize:
-            return split
-        scaler = StandardColumns().fit(split.X)
-        return replace(split, X=scaler.transform(split.X), queries=scaler.transform(split.queries))
+        prepare = self.plan.fit(split.X)
+        return replace(split, X=prepare(split.X), queries=prepare(split.queries))
 
     def images(self):
         """The first image of each class, for at most ten classes; an empty list for tables."""
@@ -200,15 +196,16 @@ class UserSource(SplitSource):
     @property
     def has_pictures(self):
         """Whether samples are images."""
-        return bool(len(self._image_paths)) or self.bunch.get("image_shape") is not None
+        return bool(self._samples.image_paths) or self._samples.image_shape is not None
 
     def picture(self, row):
         """Sample ``row`` as an image."""
-        return square_picture(self._image_paths[row]) if len(self._image_paths) else super().picture(row)
+        paths = self._samples.image_paths
+        return square_picture(paths[row]) if paths else super().picture(row)
 
     def sample_name(self, row):
         """What the user calls a sample: its file, or its row."""
-        return str(self._names[row])
+        return str(self._samples.names[row])
 
 
 _KEPT = " of the training part"

@@ -7,12 +7,12 @@ from ancr.datasets.cars import load_cars
 from ancr.datasets.cub200 import load_cub200
 from ancr.datasets.digits import load_digits
 from ancr.datasets.fetch import fetch
+from ancr.datasets.own_data import load_folder, load_table
 from ancr.datasets.registry import REGISTRY, DatasetInfo, dataset_info
 from ancr.datasets.splits import per_class_split
 from ancr.datasets.stanford40 import load_stanford40
 from ancr.datasets.usps import load_usps
-from ancr.samples.folders import DataWarning, load_folder
-from ancr.samples.tables import load_table
+from ancr.samples.sample_set import DataWarning
 
 __all__ = [
     "REGISTRY",

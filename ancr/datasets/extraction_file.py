@@ -12,11 +12,12 @@ from sklearn.utils import Bunch
 
 from ancr import __version__, datasets
 from ancr._core.files import PathLike, atomic_path
+from ancr.datasets.own_data import find_images
 from ancr.features.deep import DeepFeatures
 from ancr.features.eigenfaces import Eigenfaces
 from ancr.features.images import UnreadableImageError
-from ancr.samples.folders import IMAGE_SUFFIXES
-from ancr.samples.user_data import image_vectors
+from ancr.samples.image_folders import is_image, warn_of_doubts
+from ancr.samples.image_vectors import readable_vectors
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class ExtractionReport:
 
 
 def load_source(source: str, data_home: PathLike | None = None) -> Bunch:
-    """Load the images of a data set, a folder or a CSV.
+    """Load the images of a data set, a folder or a CSV; the target of an image without a label is −1.
 
     Parameters
     ----------
@@ -58,8 +59,9 @@ def load_source(source: str, data_home: PathLike | None = None) -> Bunch:
     if not path.exists():
         names = ", ".join(datasets.REGISTRY)
         raise FileNotFoundError(f"source={source!r} is neither a path nor one of the data sets {names}")
-    flat = path.is_dir() and _is_flat(path)
-    return datasets.load_folder(path, label_from="name" if flat else "folder")
+    samples, ignored = find_images(path, flat=path.is_dir() and _is_flat(path))
+    warn_of_doubts(samples, ignored)
+    return Bunch(**samples.bunch(), filenames=samples.names)
 
 
 def extract_to_file(
@@ -136,19 +138,13 @@ def extract_plain_to_file(
     -------
     ExtractionReport
     """
-    target, unreadable = _checked_output(output), {}
-    vectors: list[np.ndarray] = []
-    for name in bunch.filenames:
-        try:
-            vectors.append(image_vectors([name], "hog" if features == "hog" else "pixels")[0])
-        except UnreadableImageError as error:
-            if strict:
-                raise
-            unreadable[str(name)] = str(error)
-    good = np.array([str(name) not in unreadable for name in bunch.filenames])
-    if not good.any():
-        raise ValueError(f"none of the {len(good)} images can be read")
-    found, parameters = np.asarray(vectors, np.float32), {"features": features}
+    target = _checked_output(output)
+    found, broken = readable_vectors(bunch.filenames.tolist(), "hog" if features == "hog" else "pixels")
+    if broken and strict:
+        raise UnreadableImageError(next(iter(broken.values())))
+    unreadable = {str(bunch.filenames[number]): reason for number, reason in broken.items()}
+    good = ~np.isin(np.arange(len(bunch.filenames)), list(broken))
+    parameters = {"features": features}
     if features == "eigenfaces":
         train = slice(None) if bunch.train_indices is None else np.isin(np.flatnonzero(good), bunch.train_indices)
         found = Eigenfaces(min(n_components, *found[train].shape)).fit(found[train]).transform(found)
@@ -191,6 +187,4 @@ def _parse_none(value: PathLike) -> PathLike | None:
 
 def _is_flat(folder: Path) -> bool:
     entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-    return not any(entry.is_dir() for entry in entries) and any(
-        entry.suffix.lower() in IMAGE_SUFFIXES for entry in entries
-    )
+    return not any(entry.is_dir() for entry in entries) and any(map(is_image, entries))

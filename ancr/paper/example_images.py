@@ -7,7 +7,7 @@ import numpy as np
 from ancr._core.locations import DataNotFoundError, data_homes
 from ancr.datasets.inventory import find_tree
 from ancr.features.images import square_picture
-from ancr.samples.folders import IMAGE_SUFFIXES
+from ancr.samples.image_folders import IMAGE_SUFFIXES
 
 
 def stored_pictures(info, data_home=None, most=10):

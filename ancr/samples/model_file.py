@@ -14,14 +14,14 @@ import ancr
 from ancr._core.files import atomic_path
 from ancr._core.messages import one_line
 from ancr.axes.spaces import Space, named_space
-from ancr.samples.array_files import read_npz
-from ancr.samples.tables import check_finite, numeric_matrix
+from ancr.samples.array_files import check_finite, numeric_matrix, read_npz
+from ancr.samples.column_plan import ColumnPlan
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; a newer major version is refused.
 VERSION = (1, 0)
 _ARRAYS = ("samples", "labels", "names")
-_SETTINGS = ("method", "params", "features", "standardize")
+_SETTINGS = ("method", "params", "features")
 # What the entries of the header must be, in the words of an error message.
 _KINDS = {
     "version": ("two whole numbers", lambda v: _is_list_of(v, int) and len(v) == 2),
@@ -55,10 +55,8 @@ class Model:
         Their names in explanations.
     features : str
         ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
-    columns : tuple of str
-        Names of the table's columns.
-    standardize : bool
-        Whether columns are scaled to zero mean and the same variance first.
+    plan : ColumnPlan
+        Names of the table's columns, and how they are prepared first.
 
     Examples
     --------
@@ -80,18 +78,12 @@ class Model:
     labels: np.ndarray
     names: np.ndarray
     features: str = "table"
-    columns: tuple = ()
-    standardize: bool = False
+    plan: ColumnPlan = field(default=ColumnPlan())
     version: tuple = field(default=VERSION)
 
     def build(self):
-        """The fitted pipeline: scaling, if requested, and the classifier."""
-        from sklearn.pipeline import make_pipeline
-
-        from ancr.samples.scaling import StandardColumns
-
-        steps = [StandardColumns()] if self.standardize else []
-        pipeline = make_pipeline(*steps, make_classifier(self.method, self.params))
+        """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
+        pipeline = self.plan.pipeline(make_classifier(self.method, self.params))
         try:
             return pipeline.fit(self.samples, self.labels)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
@@ -114,7 +106,7 @@ class Model:
             "format": FORMAT,
             "version": list(self.version),
             "ancr": ancr.__version__,
-            "columns": list(self.columns),
+            **self.plan.to_data(),
             **{name: getattr(self, name) for name in _SETTINGS},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
@@ -134,7 +126,7 @@ class Model:
         model = cls(
             **{name: header[name] for name in _SETTINGS},
             **arrays,
-            columns=tuple(header["columns"]),
+            plan=ColumnPlan.from_data(header),
             version=(major, minor),
         )
         make_classifier(model.method, model.params)  # raises if a name or setting does not exist

@@ -139,7 +139,7 @@ class _Site:
 
     def _index(self, request: Request) -> int:
         index = request.path_params["index"]
-        if index >= len(self.studio.source.names):
+        if index >= len(self.studio.source.data):
             raise HTTPException(404, "There is no such sample.")
         return index
 

@@ -53,8 +53,7 @@ def trained_model(studio):
         params,
         snapshot.vectors_as_given(),
         np.asarray(snapshot.labels, dtype=str),
-        np.array([source.names[i] for i in snapshot.members], dtype=str),
-        features=source.features,
-        columns=source.columns,
-        standardize=source.standardize,
+        source.data.names[snapshot.members],
+        features=source.data.features,
+        plan=source.plan,
     )

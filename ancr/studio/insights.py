@@ -61,11 +61,10 @@ def audit_of(snapshot, held_out):
     from ancr import audit_labels
 
     part = snapshot.some(MOST_LEFT_OUT)
-    vectors, scaler = part.vectors()
+    vectors, prepare = part.vectors()
     audit = audit_labels(vectors, part.labels, estimator=classifier_of(part.settings))
     members = part.members
-    others = part.samples[held_out] if scaler is None else scaler.transform(part.samples[held_out])
-    leaks = audit.leaks(others) if len(held_out) else []
+    leaks = audit.leaks(prepare(part.samples[held_out])) if len(held_out) else []
     suspicious = [
         {
             "sample": int(members[i]),
@@ -98,11 +97,10 @@ def audit_of(snapshot, held_out):
 def chosen_settings(snapshot, report):
     """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them; ``report(done, total)``."""
     from ancr import ANCRClassifierCV
-    from ancr.samples.scaling import SPACES_OF_COLUMNS
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, _ = part.vectors()
-    search = ANCRClassifierCV(spaces=SPACES_OF_COLUMNS if part.standardize else None, verbose=report)
+    search = ANCRClassifierCV(**part.plan.spaces, verbose=report)
     chosen = search.fit(vectors, part.labels).best_params_
     found = {name: value for name, value in {**chosen["space"].get_params(), **chosen}.items() if name in DEFAULTS}
     if chosen["space"].is_linear:
@@ -125,7 +123,7 @@ def compared(snapshot, name, image_shape):
         part.labels,
         list(_METHODS),
         folds=int(min(5, max(2, smallest))),
-        standardize=part.standardize,
+        standardize=part.plan.standardize,
         jobs=1,
         name=name,
         image_shape=image_shape,

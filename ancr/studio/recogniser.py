@@ -1,5 +1,6 @@
 """Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.special import softmax
 from ancr.axes.rules import class_residuals
 from ancr.classifiers import RepresentationClassifier
 from ancr.classifiers.explanation import explain_block
-from ancr.samples.scaling import StandardColumns
+from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.scoring import Candidate, leave_one_out
 from ancr.studio.few_atoms import Rows, applies_to
@@ -86,17 +87,13 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A classifier with all samples at once, and which samples those were."""
+    """A classifier with all samples at once, which samples those were, and ``rows``, which prepares vectors for it."""
 
     classifier: RepresentationClassifier
-    scaler: StandardColumns | None
+    rows: Callable[[np.ndarray], np.ndarray]
     members: np.ndarray
     version: int
     settings: dict
-
-    def rows(self, vectors):
-        """Vectors as the classifier was trained on."""
-        return vectors if self.scaler is None else self.scaler.transform(vectors)
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class Snapshot:
     members: np.ndarray
     labels: np.ndarray
     settings: dict
-    standardize: bool
+    plan: ColumnPlan
     version: int
 
     @property
@@ -127,10 +124,10 @@ class Snapshot:
         return len(np.unique(self.labels))
 
     def vectors(self):
-        """The labelled samples, and the scaling that they ask for."""
+        """The labelled samples as a classifier sees them, and the function that prepared them."""
         vectors = self.samples[self.members]
-        scaler = StandardColumns().fit(vectors) if self.standardize else None
-        return (vectors if scaler is None else scaler.transform(vectors)), scaler
+        prepare = self.plan.fit(vectors)
+        return prepare(vectors), prepare
 
     def vectors_as_given(self):
         """The labelled samples before any scaling."""
@@ -138,9 +135,9 @@ class Snapshot:
 
     def fit(self):
         """The classifier of these samples."""
-        vectors, scaler = self.vectors()
+        vectors, prepare = self.vectors()
         classifier = classifier_of(self.settings).fit(vectors, self.labels)
-        return Fitted(classifier, scaler, self.members, self.version, self.settings)
+        return Fitted(classifier, prepare, self.members, self.version, self.settings)
 
     def estimate(self):
         """Accuracy, temperature and trust by leave-one-out."""
@@ -190,8 +187,8 @@ class Recogniser:
         self.pairs: tuple | None = None
         self._others: dict = {}
         self._near: dict = {}  # of the last queries, the samples that mattered: a slider asks the same one again
-        self._labelled = LabelledRows(source.samples)
-        for index in range(len(source.names)):
+        self._labelled = LabelledRows(source.data.vectors)
+        for index in range(len(source.data)):
             if state.is_used(index):
                 self._labelled.update(index, state.labels[index])
         self._seen, self._version = len(state.changes), state.version
@@ -220,7 +217,7 @@ class Recogniser:
         members, labels, unused = self._labelled.arrays()
         members, labels = np.delete(members, unused), np.delete(labels, unused)
         chosen = settings or self.state.settings
-        return Snapshot(self.source.samples, members, labels, chosen, self.source.standardize, self._version)
+        return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, self._version)
 
     def is_ready(self):
         """Whether two classes have a label, so that there is something to compare."""
@@ -260,7 +257,7 @@ class Recogniser:
         fitted = self.fitted
         if fitted and fitted.version == self._version and fitted.settings == settings and own is None:
             return Recogniser._by_matrix, query.top
-        if applies_to(settings) and not self.source.standardize:
+        if applies_to(settings) and not self.source.plan.standardize:
             return Recogniser._over_few, settings["power"], query.top
         return Recogniser._by_all, tuple(settings.items()), own, query.top
 
@@ -283,7 +280,7 @@ class Recogniser:
             banned = unused if own is None else np.append(unused, own)
 
             def judge(classifier, chosen, query=query, vector=vector):
-                fitted = Fitted(classifier, None, chosen, self._version, query.settings)
+                fitted = Fitted(classifier, _as_they_are, chosen, self._version, query.settings)
                 return _judge(fitted, vector[None], query.top)[0]
 
             key = query.vector.tobytes()
@@ -304,7 +301,7 @@ class Recogniser:
         self.sync()
         power = self.state.settings["power"]
         known = len(self.pairs[1]) if self.pairs and self.pairs[0] == power else 0
-        usable = applies_to(self.state.settings) and not self.source.standardize and self.size <= MOST_WITH_MATRIX
+        usable = applies_to(self.state.settings) and not self.source.plan.standardize and self.size <= MOST_WITH_MATRIX
         return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
 
     def _by_all(self, queries):
@@ -341,6 +338,10 @@ class Recogniser:
         trust = estimate.trust
         confidence = float(trust.confidence(judgement.decisions[None], np.array([judgement.concentration]))[0])
         return shares, confidence, bool(confidence >= trust.threshold)
+
+
+def _as_they_are(vectors):
+    return vectors
 
 
 def _judge(fitted, vectors, top):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ancr._core.thumbnails import png_uri
 from ancr.features.images import UnreadableImageError
-from ancr.samples.user_data import image_vectors
+from ancr.samples.image_vectors import image_vectors
 from ancr.studio.state import ActionError
 
 MOST_PIXELS = 24_000_000
@@ -57,25 +57,25 @@ class Pictures:
     @property
     def has_pictures(self):
         """Whether samples can be shown."""
-        return self.source.image_shape is not None or self.source.paths is not None
+        return self.source.data.image_shape is not None or bool(self.source.data.image_paths)
 
     @property
     def takes_images(self):
         """Whether an image can be classified: samples are images, or pixels of known shape."""
-        return self.source.draws or self.source.features != "table" or self._is_square
+        return self.source.draws or self.source.data.features != "table" or self._is_square
 
     @property
     def _is_square(self):
-        return self.source.image_shape is not None
+        return self.source.data.image_shape is not None
 
     def thumbnail(self, index):
         """``(bytes, media type)`` of a small picture of a sample, or None."""
-        source = self.source
-        if source.paths is not None:
-            return self._from_file(source.paths[index])
-        if source.image_shape is None:
+        data = self.source.data
+        if data.image_paths:
+            return self._from_file(data.image_paths[index])
+        if data.image_shape is None:
             return None
-        uri = data_uri(source.samples[index].reshape(source.image_shape))
+        uri = data_uri(data.vectors[index].reshape(data.image_shape))
         return b64decode(uri.partition(",")[2]), "image/png"
 
     def _from_file(self, path):
@@ -102,21 +102,21 @@ class Pictures:
         drawn : bool
             Light strokes on dark, as the canvas makes them.
         """
-        image, source = decode(content), self.source
-        if source.features == "table":
-            if source.image_shape is None:
+        image, data = decode(content), self.source.data
+        if data.features == "table":
+            if data.image_shape is None:
                 raise ActionError("This data is a table, not images; pick or edit a row instead.")
             grey = np.asarray(image.convert("L"), float) / 255.0
-            if source.draws:
+            if self.source.draws:
                 grey = grey if drawn or np.median(grey) < 0.5 else 1.0 - grey
                 return self._as_digit(grey)
-            return self._resized(grey, source.image_shape[::-1]).ravel() * float(source.samples.max())
+            return self._resized(grey, data.image_shape[::-1]).ravel() * float(data.vectors.max())
         buffer = io.BytesIO()
         image.convert("RGB").save(buffer, "PNG")
         buffer.seek(0)
         try:
-            images = [buffer] if source.features in ("pixels", "hog") else [np.asarray(image.convert("RGB"))]
-            return image_vectors(images, source.features)[0].astype(source.samples.dtype)
+            images = [buffer] if data.features in ("pixels", "hog") else [np.asarray(image.convert("RGB"))]
+            return image_vectors(images, data.features)[0].astype(data.vectors.dtype)
         except (UnreadableImageError, ImportError) as error:
             raise ActionError(str(error)) from error
 
@@ -127,7 +127,7 @@ class Pictures:
             raise ActionError("Draw something first.")
         (top, left), (bottom, right) = ink.min(axis=0), ink.max(axis=0) + 1
         part = grey[top:bottom, left:right]
-        height, width = self.source.image_shape
+        height, width = self.source.data.image_shape
         scale = min(self._box[0] / part.shape[0], width / part.shape[1])
         rows, columns = (max(1, round(size * scale)) for size in part.shape)
         small = self._resized(part, (columns, rows))
@@ -135,9 +135,9 @@ class Pictures:
         y, x = (height - rows) // 2, (width - columns) // 2
         picture[y : y + rows, x : x + columns] = small
         return (
-            (picture / max(picture.max(), 1e-9) * float(self.source.samples.max()))
+            (picture / max(picture.max(), 1e-9) * float(self.source.data.vectors.max()))
             .ravel()
-            .astype(self.source.samples.dtype)
+            .astype(self.source.data.vectors.dtype)
         )
 
     @staticmethod
@@ -150,7 +150,8 @@ class Pictures:
 
 def _usual_box(source):
     """Height and width that the ink of a sample usually fills."""
-    images = source.samples[:500].reshape(-1, *source.image_shape) > 0.2 * source.samples.max()
+    vectors = source.data.vectors
+    images = vectors[:500].reshape(-1, *source.data.image_shape) > 0.2 * vectors.max()
     return np.median(images.any(axis=2).sum(axis=1)), np.median(images.any(axis=1).sum(axis=1))
 
 
@@ -162,6 +163,6 @@ def data_uri(image):
 
 def reconstruction(source, support, weights):
     """Xc as an image: the samples at unit norm, weighted by the code."""
-    rows = source.samples[support].astype(float)
+    rows = source.data.vectors[support].astype(float)
     norms = np.linalg.norm(rows, axis=1)
     return (weights / np.where(norms > 0, norms, 1.0)) @ rows

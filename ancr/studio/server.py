@@ -57,7 +57,7 @@ def serve(source, port=None, browser=True, say=print):
     sys.setswitchinterval(5e-4)
     with bind(port) as listener:  # first of all: a port in use is told before the work
         say("Preparing.")
-        warm_up(dtypes=(source.samples.dtype.name,))
+        warm_up(dtypes=(source.data.vectors.dtype.name,))
         studio = Studio(source)
         gc.freeze()  # what is there now stays; looking through it again would hold up answers
         try:

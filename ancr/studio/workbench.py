@@ -49,7 +49,7 @@ class Studio:
         self.recogniser = Recogniser(source, self.state)
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
         self.choosing = None  # how far the search for settings is
-        self._mixed = np.random.default_rng(0).permutation(len(source.names)).tolist()
+        self._mixed = np.random.default_rng(0).permutation(len(source.data)).tolist()
         self._awaited, self._listeners, self._listening, self.serial = [], set(), threading.RLock(), 0
         self.is_closing = self._is_closed = False
         handlers = {"act": self._on_act, "store": self._on_store, "answer": self._on_answer, "read": self._on_read}
@@ -63,7 +63,7 @@ class Studio:
             try:
                 self.state.apply(self.state.check(action))
             except ActionError as error:
-                gone = self.source.paths is not None and str(error).startswith("There is no sample")
+                gone = self.source.data.image_paths and str(error).startswith("There is no sample")
                 if not gone:  # an image may have been deleted since
                     raise ValueError(f"{self.journal.path}, line {number}: {error} Move the file away.") from error
 
@@ -241,7 +241,7 @@ class Studio:
         work = {
             "audit": lambda: insights.audit_of(self._snapshot(), held_out),
             "choose": lambda: insights.chosen_settings(self._snapshot(), self._report_choice),
-            "compare": lambda: insights.compared(self._snapshot(), source.name, source.image_shape),
+            "compare": lambda: insights.compared(self._snapshot(), source.data.name, source.data.image_shape),
         }
         self.long.request(name, work[name])
         self._tell()
@@ -259,12 +259,12 @@ class Studio:
         counts = Counter(label for index, label in enumerate(state.labels) if state.is_used(index))
         return {
             "serial": self.serial,
-            "name": source.name,
+            "name": source.data.name,
             "notes": source.notes,
             "journal": str(self.journal.path),
-            "features": source.features,
-            "n_features": source.samples.shape[1],
-            "columns": list(source.columns[:_SHOWN_COLUMNS]),
+            "features": source.data.features,
+            "n_features": source.data.vectors.shape[1],
+            "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
             "pictures": self.pictures.has_pictures,
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
@@ -320,8 +320,8 @@ class Studio:
 
     def row(self, index, most=_SHOWN_COLUMNS):
         """Columns and values of a sample."""
-        values = self.source.samples[index, :most].tolist()
-        columns = self.source.columns[:most] or [f"feature {j + 1}" for j in range(len(values))]
+        values = self.source.data.vectors[index, :most].tolist()
+        columns = self.source.data.columns[:most] or [f"feature {j + 1}" for j in range(len(values))]
         return [[name, float(f"{value:.6g}")] for name, value in zip(columns, values, strict=True)]
 
     def random_sample(self, kind):
@@ -362,20 +362,20 @@ class Studio:
             sample = body.get("sample")
             if not isinstance(sample, int) or isinstance(sample, bool) or not 0 <= sample < len(self.state.names):
                 raise ActionError("There is no such sample in this data.")
-            vector = self.source.samples[sample]
+            vector = self.source.data.vectors[sample]
         return Query(np.asarray(vector), sample, check_settings(settings))
 
     def _row_vector(self, row, sample):
         """A row that was edited: the values sent, and those of a sample where the page does not show all columns."""
-        width = self.source.samples.shape[1]
-        known = isinstance(sample, int) and 0 <= sample < len(self.state.names)
-        vector = (self.source.samples[sample] if known else np.zeros(width)).astype(self.source.samples.dtype).copy()
+        samples = self.source.data.vectors
+        width, known = samples.shape[1], isinstance(sample, int) and 0 <= sample < len(self.state.names)
+        vector = samples[sample].copy() if known else np.zeros(width, samples.dtype)
         if not isinstance(row, list) or len(row) > width:
             raise ActionError(f"A row has {width} numbers.")
         for place, value in enumerate(row):
             fits = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
             if not fits or abs(value) > 1e30:
-                name = self.source.columns[place] if self.source.columns else f"feature {place + 1}"
+                name = self.source.data.columns[place] if self.source.data.columns else f"feature {place + 1}"
                 raise ActionError(f"{name} must be a number.")
             vector[place] = value
         return vector
@@ -416,15 +416,15 @@ class Studio:
             "truth": None if query.sample is None else self._truth(query.sample),
             "version": self.state.version,
         }
-        if self.source.image_shape is not None:
-            shape = self.source.image_shape
+        if self.source.data.image_shape is not None:
+            shape = self.source.data.image_shape
             answer["query"] = data_uri(query.vector.reshape(shape))
             answer["reconstruction"] = data_uri(reconstruction(self.source, judgement.support, weights).reshape(shape))
         return answer
 
     def _truth(self, sample):
-        held_out = self.source.truth[sample] if self.source.truth is not None else None
-        return held_out or self.state.labels[sample]
+        data = self.source.data
+        return str(data.class_names[data.target[sample]]) if sample in self.held_out else self.state.labels[sample]
 
     # --- results
 

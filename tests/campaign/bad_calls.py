@@ -194,7 +194,7 @@ OTHERS = [
             "groups must have one entry per sample, got shape (8, 2)"),
     BadCall("audit in one group", lambda: audit_labels(ATOMS, LABELS, groups=np.zeros(8)), "groups must hold"),
     BadCall("audit in groups of classes", lambda: audit_labels(ATOMS, LABELS, groups=LABELS), "groups: every class"),
-    BadCall("compare a missing label", lambda: compare(ATOMS, [None, *LABELS[1:]]), "y: label of row 0 is missing"),
+    BadCall("compare without labels", lambda: compare(ATOMS, [None] * 8), "y holds 0 classes, but at least two"),
     BadCall("compare an unknown method", lambda: compare(ATOMS, LABELS, "XYZ", folds=2), "methods XYZ: no such method"),
     BadCall("compare by no protocol", lambda: compare(ATOMS, LABELS, "CRC", folds=2, protocols=["z"]), "protocols"),
     BadCall("compare in folds of text", lambda: compare(ATOMS, LABELS, "CRC", folds="a"), "folds must be a whole"),

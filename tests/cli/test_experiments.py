@@ -156,7 +156,7 @@ def test_compare_bad_file_is_one_clear_line(tmp_path, name):
 def test_compare_wrong_label_column_names_those_there_are(tmp_path, wine):
     result = ancr("compare", wine, "--label", "grape", "-o", tmp_path)
     assert result.exit_code == 1
-    assert result.output.startswith("Error: --label 'grape' is not in wine.csv, which has alcohol, ")
+    assert result.output.startswith("Error: label 'grape' is not in wine.csv, which has alcohol, ")
     missing = ancr("compare", Path("nowhere.csv"), "-o", tmp_path)
     assert missing.output == "Error: nowhere.csv does not exist\n"
 

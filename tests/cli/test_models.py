@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from ancr import ANCRClassifier, CRCClassifier, Space
 from ancr.cli import main
 from ancr.samples.model_file import Model
-from ancr.samples.user_data import query_chunks
+from ancr.samples.readers import read_queries
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
 
 
@@ -125,7 +125,7 @@ def test_images_and_two_classes(tmp_path, photos):  # noqa: F811
         (["--set", "alpha"], "--set 'alpha', but expected NAME=VALUE"),
         (["--set", "beta=1"], "ANCR has no parameter 'beta'; it has alpha, "),
         (["--set", "alpha=-1"], "alpha"),
-        (["--label", "grape"], "--label 'grape' is not in wine.csv"),
+        (["--label", "grape"], "label 'grape' is not in wine.csv"),
     ],
 )
 def test_train_bad_input_is_one_line_and_leaves_no_file(tmp_path, wine, options, message):  # noqa: F811
@@ -153,14 +153,14 @@ def big_table(path, count):
 def test_answers_do_not_depend_on_the_chunks(model, tmp_path, monkeypatch):
     data = big_table(tmp_path / "big.csv", 1000)
     whole = predictions(model, data, tmp_path)
-    monkeypatch.setattr(query_chunks, "__defaults__", ((), 64))
+    monkeypatch.setattr(read_queries, "__defaults__", ((), None, 64))
     assert predictions(model, data, tmp_path) == whole
     assert [row["sample"] for row in whole] == [f"row {number}" for number in range(1, 1001)]
 
 
 def test_predict_holds_only_a_chunk_in_memory(model, tmp_path):
     data = big_table(tmp_path / "big.csv", 2000)
-    sizes = [len(vectors) for vectors, _ in query_chunks(data, "table", Model.load(model).columns, rows=300)]
+    sizes = [len(samples) for samples in read_queries(data, "table", Model.load(model).plan.columns, rows=300)]
     assert sizes == [300] * 6 + [200]
 
 
@@ -216,7 +216,7 @@ def test_columns_with_one_range_are_left_alone_and_it_is_said(tmp_path, wine):  
     ):
         result = ancr("train", data, "-o", tmp_path / "m.npz", "--method", "CRC", *options)
         assert f"{data}: {said}" in result.stderr
-        assert Model.load(tmp_path / "m.npz").standardize is expected
+        assert Model.load(tmp_path / "m.npz").plan.standardize is expected
 
 
 def test_settings_that_overflow_are_not_saved(tmp_path, wine):  # noqa: F811

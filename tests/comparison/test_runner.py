@@ -123,7 +123,7 @@ def test_protocol_cv_gives_the_methods_of_the_paper_grids_of_the_same_size():
 
 
 def test_protocol_cv_searches_tables_without_unit_norm():
-    from ancr.samples.scaling import SPACES_OF_COLUMNS
+    from ancr.samples.column_plan import SPACES_OF_COLUMNS
 
     methods = methods_for("cv", {"spaces": SPACES_OF_COLUMNS})
     assert methods["ANCR"].build().spaces == SPACES_OF_COLUMNS

@@ -143,7 +143,7 @@ def test_stored_features_keep_their_label(tmp_path):
         ({"labels": np.array([0, 1, 2])}, "labels must be integers from 0 to 1"),
         ({"labels": np.array(["a", "b", "b"])}, "labels must be integers"),
         ({"features": np.ones(3)}, r"features of shape \(3,\)"),
-        ({"image_names": np.array([None] * 3)}, "holds Python objects"),
+        ({"image_names": np.array([None] * 3)}, "Object arrays cannot be loaded"),
         (None, "not an .npz file that can be read"),
     ],
 )

@@ -55,14 +55,14 @@ def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
     """The code of the small problem is the optimum over all labelled samples."""
     recogniser, source = studio.recogniser, studio.source
     chosen = {**studio.state.settings, **settings}
-    queries = [Query(source.samples[i], int(i), chosen) for i in studio.held_out[:30]]
+    queries = [Query(source.data.vectors[i], int(i), chosen) for i in studio.held_out[:30]]
     recogniser.fitted = None
     recogniser.pairs = None if not settings else (chosen["power"], recogniser._labelled.rows(chosen["power"])[:70])
     if settings:  # inner products of some of the samples are known, those of later ones are not
         recogniser.pairs = (chosen["power"], recogniser.pairs[1] @ recogniser.pairs[1].T)
     few = recogniser._over_few(queries)
     snapshot = recogniser.snapshot(chosen)
-    whole = RepresentationClassifier(**chosen).fit(source.samples[snapshot.members], snapshot.labels)
+    whole = RepresentationClassifier(**chosen).fit(source.data.vectors[snapshot.members], snapshot.labels)
     vectors = np.stack([query.vector for query in queries])
     np.testing.assert_array_equal([one.label for one in few], whole.predict(vectors))
     codes = whole.codes(vectors)
@@ -86,7 +86,7 @@ def test_a_label_changes_the_answer_at_once(client, studio):
     sample = next_sample(client)
     for text in ("0", "brand new"):
         act(client, do="label", sample=sample["name"], label=text)
-        vector = studio.source.samples[sample["index"]]
+        vector = studio.source.data.vectors[sample["index"]]
         pixels = Image.fromarray((vector.reshape(8, 8) * 255).astype(np.uint8))
         assert pixels.size == (8, 8)
         answer = client.post("/api/answer", json={"row": vector.tolist()}).json()
@@ -142,7 +142,7 @@ def test_each_page_that_waits_for_a_rank_gets_its_own(studio):
 def test_a_query_that_cannot_be_answered_leaves_the_others_alone(blobs, make_studio):
     path, _ = blobs
     studio = make_studio(open_source(path))
-    recogniser, samples, labels = studio.recogniser, studio.source.samples, studio.state.labels
+    recogniser, samples, labels = studio.recogniser, studio.source.data.vectors, studio.state.labels
     alone, other = labels.index("bee"), labels.index("ant")
     for index, label in enumerate(labels):
         if label == "cat" or (label == "bee" and index != alone):
@@ -175,7 +175,7 @@ def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, 
     path.write_bytes(content)
     model = Model.load(path)
     assert len(model.labels) == 101
-    queries = studio.source.samples[studio.held_out[:20]]
+    queries = studio.source.data.vectors[studio.held_out[:20]]
     answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.held_out[:20]]
     assert model.build().predict(queries).tolist() == answers
     again = open_source(path)
@@ -254,7 +254,7 @@ def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
 def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
     wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
     settings = studio.state.settings
-    queries = [Query(studio.source.samples[i], int(i), settings) for i in studio.held_out[:25]]
+    queries = [Query(studio.source.data.vectors[i], int(i), settings) for i in studio.held_out[:25]]
     together = [studio.worker.submit("answer", query) for query in queries]
     labels = [future.result()["label"] for future in together]
     assert labels == [studio.worker.submit("answer", query).result()["label"] for query in queries]
@@ -267,7 +267,7 @@ def test_a_table_with_gaps(blobs, make_studio, make_client):
     path, truth = blobs
     source = open_source(path)
     assert sum(label is not None for label in source.labels) == 30
-    assert source.columns == ("a", "b", "c", "d")
+    assert source.data.columns == ("a", "b", "c", "d")
     client = make_client(make_studio(source))
     answer = client.post("/api/answer", json={"sample": 1}).json()
     assert answer["label"] == truth[1]
@@ -288,7 +288,7 @@ def test_columns_with_units_are_scaled_and_the_model_scales_them_too(tmp_path, m
     path = tmp_path / "units.csv"
     path.write_text("\n".join(lines) + "\n")
     source = open_source(path)
-    assert source.standardize
+    assert source.plan.standardize
     studio = make_studio(source)
     client = make_client(studio)
     saved = tmp_path / "units.npz"
@@ -310,9 +310,9 @@ def test_a_folder_of_images(tmp_path, make_studio, make_client):
     (tmp_path / "data" / "broken.png").write_bytes(b"not an image")
     source = open_source(tmp_path / "data")
     assert sum(label is None for label in source.labels) == 21
-    assert source.features == "hog"
+    assert source.data.features == "hog"
     assert any("hog" in note for note in source.notes)
-    assert any("could not be read" in note for note in source.notes)
+    assert any("cannot be read as images" in note for note in source.notes)
     studio = make_studio(source)
     client = make_client(studio)
     picture = client.get("/api/picture/0")

@@ -1,0 +1,312 @@
+"""One reader for each kind of data that a user brings: a table, files of arrays, images, arrays in memory."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
+from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
+from ancr.samples.image_vectors import SIDE, image_vectors, readable_vectors
+from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts
+from ancr.samples.table_files import MISSING, Table, open_table, some
+
+_USUAL = {
+    "data": ("data", "features", "X", "x", "fea", "feature"),
+    "label": ("target", "labels", "y", "label", "gnd", "Y", "class"),
+}
+_NAMES = ("name", "image_names", "path")
+_TABLES, _ARRAYS = (".csv", ".parquet"), (".npz", ".npy", ".mat")
+# Cells in memory at a time while a table is read.
+_CHUNK_CELLS = 2**18
+# Samples classified at a time: many blocks of every solver, and few enough for any dictionary.
+CHUNK_ROWS = 3072
+
+
+def read_samples(
+    path: str | Path, label: str | None = None, features: str = "pixels", *, pool: bool = False, images: bool = True
+) -> Samples:
+    """Read what a user named on the command line; a file is opened once.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv``, ``.npz``, ``.npy``, ``.mat`` or ``.parquet``; a folder with one sub-folder of images per class; or a
+        CSV with the columns ``path`` and ``label``.
+    label : str or None
+        Column or array that holds the labels.
+    features : str
+        For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
+    pool : bool
+        Whether data may come without any labels, and links out of a folder are not followed: what is read is shown.
+    images : bool
+        Whether a CSV with the columns ``path`` and ``label`` lists images; otherwise it is a table.
+
+    Raises
+    ------
+    ValueError, OSError
+        With one line that says what is wrong with the data.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    table = open_table(path) if path.suffix.lower() in _TABLES and not path.is_dir() else None
+    is_list = table is not None and path.suffix.lower() == ".csv" and images and lists_images(table)
+    if path.is_dir() or is_list:
+        if label is not None:
+            raise ValueError(f"--label {label!r}, but {path} holds images; their labels are their folders' names")
+        found, ignored = listed_images(table) if table else folder_images(path, follow_links=not pool)
+        warn_of_doubts(found, ignored)
+        return read_images(found, features)
+    if features != "pixels" and not pool:
+        raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
+    return read_table(table, target=label, pool=pool) if table else read_arrays(path, target=label, pool=pool)
+
+
+def read_images(found: Samples, features: str) -> Samples:
+    """Images with their vectors; those that cannot be read are left out with a warning."""
+    vectors, broken = readable_vectors(found.names.tolist(), features)
+    if broken:
+        _warn(f"{len(broken)} files cannot be read as images and were left out: {some(list(broken.values()), 5, 400)}")
+    kept = found.take(~np.isin(np.arange(len(found)), list(broken)))
+    return replace(kept, vectors=vectors, features=features, image_shape=(SIDE, SIDE) if features == "pixels" else None)
+
+
+def read_table(
+    table: Table, data: str | Sequence[str] | None = None, target: str | None = None, pool: bool = False
+) -> Samples:
+    """A table of numbers, with a column of labels, and perhaps columns of names and of the split."""
+    path = table.path
+    label = _name_of(path, table.columns, target, "label", needed=not pool)
+    aside = [name for name in ("is_train", *_NAMES) if name in table.columns and name != label]
+    columns = [data] if isinstance(data, str) else list(data or _vector_columns(table, label, *aside))
+    if not columns:
+        beside = f" beside the column {label!r} of labels" if label else ""
+        raise ValueError(f"{path} has no column of numbers{beside}")
+    names = next((name for name in _NAMES if name in aside), None)
+    wanted = [*columns, *filter(None, [label, names]), *(["is_train"] if "is_train" in aside else [])]
+    table.check_columns(wanted)
+    vectors: list[np.ndarray] = []
+    labels: list[str | None] = []
+    texts, flags = [], []
+    for chunk in table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns))):
+        vectors.append(chunk.numbers(columns))
+        labels += chunk.labels(label) if label else [None] * len(vectors[-1])
+        texts += chunk.texts(names) if names else []
+        flags += chunk.flags("is_train") if "is_train" in aside else []
+    samples = Samples.of(
+        np.concatenate(vectors),
+        labels,
+        texts or None,
+        where=str(path),
+        name=path.stem,
+        columns=tuple(columns),
+        is_train=np.array(flags) if flags else None,
+        origin=str(path.resolve()),
+        label=target or "",
+    )
+    _warn_of_doubtful_classes(samples)
+    return samples
+
+
+def _vector_columns(table: Table, *others: str) -> list[str]:
+    """The columns except the others and except those without a name, which pandas writes for row numbers."""
+    unnamed = [name for name in table.columns if not name or name.startswith(("Unnamed:", "__index_level_"))]
+    if unnamed:
+        _warn(f"{table.path.name}: a column without a name is taken as row numbers and left out")
+    return [name for name in table.columns if name not in (*others, *unnamed)]
+
+
+def read_arrays(
+    path: Path, data: str | None = None, target: str | Path | np.ndarray | None = None, pool: bool = False
+) -> Samples:
+    """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files."""
+    if path.suffix.lower() not in _ARRAYS:
+        expected = ", ".join((*_ARRAYS, *_TABLES))
+        raise ValueError(f"{path} ends in {path.suffix!r}, but expected {expected}")
+    read = _npy_pair if path.suffix.lower() == ".npy" else _named_arrays
+    arrays = read(path, data, target, pool)
+    vectors, labels = numeric_matrix(path, arrays["data"]), arrays.get("labels")
+    if labels is not None:
+        labels = np.ravel(labels)
+        vectors = vectors.T if len(vectors) != len(labels) == vectors.shape[1] else vectors
+        if len(vectors) != len(labels):
+            raise ValueError(f"{path}: {vectors.shape} vectors do not match {len(labels)} labels")
+    check_finite(path, vectors)
+    class_names, classes = _classes(path, labels, arrays.get("class_names"), len(vectors))
+    names = arrays.get("image_names")
+    samples = Samples.of(
+        as_float(vectors),
+        names=None if names is None else np.ravel(names),
+        name=path.stem,
+        is_train=_split(path, arrays["is_train"], len(vectors)) if "is_train" in arrays else None,
+        origin=str(path.resolve()),
+        label=target if isinstance(target, str) else "",
+    )
+    samples = replace(samples, target=classes, class_names=class_names)
+    _warn_of_doubtful_classes(samples)
+    return samples
+
+
+def _named_arrays(
+    path: Path, data: str | None, target: str | Path | np.ndarray | None, pool: bool
+) -> dict[str, np.ndarray]:
+    """The arrays of a file, with the vectors as ``data`` and the labels, if there are any, as ``labels``."""
+    arrays = (read_npz if path.suffix.lower() == ".npz" else read_mat)(path)
+    vectors = arrays[_name_of(path, list(arrays), data, "data")]
+    label = _name_of(path, list(arrays), target, "label", needed=not pool)
+    named = {"data": vectors} | ({"labels": arrays[label]} if label else {})
+    return named | {name: arrays[name] for name in ("class_names", "is_train", "image_names") if name in arrays}
+
+
+def _npy_pair(
+    path: Path, data: str | None, target: str | Path | np.ndarray | None, pool: bool
+) -> dict[str, np.ndarray]:
+    """The vectors of an ``.npy`` file, and the labels of another."""
+    if data is not None:
+        raise ValueError(f"data={data!r}, but a .npy file holds a single array without a name")
+    beside = path.with_name(f"{path.stem}_labels.npy")
+    if target is None and not beside.is_file():
+        if not pool:
+            raise ValueError(f"{beside} does not exist; give the labels of {path.name}")
+        return {"data": np.array(read_npy(path))}
+    target = beside if target is None else target
+    if isinstance(target, str | Path) and not Path(target).is_file():
+        raise FileNotFoundError(f"label {str(target)!r} does not exist; give the .npy file of the labels")
+    labels = read_npy(Path(target)) if isinstance(target, str | Path) else target
+    return {"data": np.array(read_npy(path)), "labels": np.array(labels)}
+
+
+def _name_of(path: Path, names: Sequence[str], wanted: object, what: str, needed: bool = True) -> str:
+    """The array or column that the user wants, or the one with a usual name; empty where none is needed."""
+    if wanted is not None:
+        if wanted not in names:
+            raise ValueError(f"{what} {wanted!r} is not in {path.name}, which has {some(names)}")
+        return str(wanted)
+    found = [name for name in _USUAL[what] if name in names]
+    if len(found) > 1 and what == "label":
+        raise ValueError(f"{path.name} has several candidates for the label: {', '.join(found)}; name one (--label)")
+    if not found and needed:
+        usual, option = ", ".join(_USUAL[what]), " with --label" if what == "label" else ""
+        raise ValueError(f"{path.name} has no {what} by a usual name ({usual}); name one{option}: it has {some(names)}")
+    return found[0] if found else ""
+
+
+def _classes(
+    path: Path, labels: np.ndarray | None, class_names: np.ndarray | None, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Names of the classes, and each sample's label as an index into them; with names, a negative one is absent."""
+    if labels is None:
+        return encoded([None] * count)
+    if class_names is None:
+        return encoded(label_texts(str(path), labels), str(path))
+    class_names = np.ravel(class_names).astype(str)
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"{path}: with class_names, labels must be whole numbers, but are {labels.dtype}")
+    if len(labels) and labels.max() >= len(class_names):
+        raise ValueError(f"{path}: labels from {labels.min()} to {labels.max()}, but {len(class_names)} class_names")
+    return class_names, np.maximum(labels.astype(np.int64), -1)
+
+
+def _warn_of_doubtful_classes(samples: Samples) -> None:
+    doubtful = ", ".join(repr(name) for name in samples.class_names.tolist() if name.lower() in MISSING)
+    if doubtful:
+        _warn(f"{Path(samples.origin).name}: the label {doubtful} is taken as a class; only an empty cell has no label")
+
+
+def _split(path: Path, flags: np.ndarray, count: int) -> np.ndarray:
+    flags = np.ravel(flags)
+    if len(flags) != count or flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
+        raise ValueError(
+            f"{path}: is_train has {len(flags)} values of type {flags.dtype}, but expected {count} of 0 or 1"
+        )
+    return flags.astype(bool)
+
+
+def samples_in_memory(X: object, y: object, name: str = "data", image_shape: tuple[int, int] | None = None) -> Samples:
+    """Arrays or a frame, and labels, of which some may be absent."""
+    vectors, labels = np.asarray(X, dtype=float), np.asarray(y, dtype=object)
+    if vectors.ndim != 2 or labels.shape != vectors.shape[:1]:
+        raise ValueError(f"X of shape {vectors.shape} and y of shape {labels.shape}: expected one row of X per label")
+    check_finite("X", vectors, first=0)
+    if image_shape is not None and np.prod(image_shape) != vectors.shape[1]:
+        raise ValueError(f"image_shape={image_shape}, but samples have {vectors.shape[1]} values")
+    columns = getattr(X, "columns", range(vectors.shape[1]) if image_shape is None else ())
+    return Samples.of(
+        vectors,
+        label_texts("y", y),
+        first=0,
+        name=name,
+        features="table" if hasattr(X, "columns") else "array",
+        columns=tuple(map(str, columns)),
+        image_shape=image_shape,
+    )
+
+
+def read_queries(
+    path: str | Path, features: str, columns: Sequence[str] = (), width: int | None = None, rows: int = CHUNK_ROWS
+) -> Iterator[Samples]:
+    """Yield samples to classify, some at a time; a table is never in memory as a whole.
+
+    Parameters
+    ----------
+    path : path-like
+        A table or a file of arrays; or a folder of images, or one image.
+    features : str
+        The features that the model was trained on, as in `Samples.features`.
+    columns : sequence of str
+        Columns that the model was trained on, found by name in a table; other columns are not read.
+    width : int or None
+        Numbers that a vector must have.
+    rows : int
+        Samples at a time.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if features == "table" and path.is_dir():
+        raise ValueError(f"{path} is a folder, but the model was trained on a table")
+    if features != "table":
+        parts = _image_parts(path, features, rows)
+    elif path.suffix.lower() in _TABLES:
+        parts = _table_parts(path, columns, rows)
+    else:
+        parts = _array_parts(path, rows)
+    for samples in parts:
+        if width not in (None, samples.vectors.shape[1]):
+            found = samples.vectors.shape[1]
+            raise ValueError(f"{path} has vectors of {found} numbers, but the model was trained on {width}")
+        yield samples
+
+
+def _image_parts(path: Path, features: str, rows: int) -> Iterator[Samples]:
+    images = [path] if path.is_file() else sorted(file for file in path.rglob("*") if is_image(file))
+    if not images or not is_image(images[0]):
+        raise ValueError(f"{path} holds no image, but the model was trained on images ({features})")
+    for start in range(0, len(images), rows):
+        names = [str(image) for image in images[start : start + rows]]
+        yield Samples.of(image_vectors(names, features), names=names, features=features)
+
+
+def _array_parts(path: Path, rows: int) -> Iterator[Samples]:
+    samples = read_arrays(path, pool=True)
+    if not len(samples):
+        raise ValueError(f"{path} holds no vectors")
+    for start in range(0, len(samples), rows):
+        yield samples.take(np.arange(start, min(start + rows, len(samples))))
+
+
+def _table_parts(path: Path, columns: Sequence[str], rows: int) -> Iterator[Samples]:
+    table = open_table(path)
+    columns = list(columns) or _vector_columns(table)
+    table.check_columns(columns, " that the model was trained on")
+    names = next((name for name in _NAMES if table.columns.count(name) == 1 and name not in columns), "")
+    for chunk in table.chunks([*columns, names] if names else columns, rows):
+        texts = chunk.texts(names) if names else None
+        yield Samples.of(chunk.numbers(columns), names=texts, first=chunk.first)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=4)

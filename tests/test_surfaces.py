@@ -1,0 +1,244 @@
+"""Python, command line and studio read the same data and give the same answers."""
+
+import csv
+import warnings
+
+import numpy as np
+import pytest
+
+import ancr
+from ancr.datasets import load_folder, load_table
+from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.model_file import Model
+from ancr.samples.readers import read_samples
+from ancr.samples.sample_set import DataWarning
+from tests.command_line import invoke
+
+pytest.importorskip("starlette", reason="the studio needs starlette")
+from ancr.studio.openings import open_source
+from ancr.studio.recogniser import Query
+from ancr.studio.workbench import Studio
+
+N = 60
+
+
+def units(rng):
+    """Three columns with units, of which one tells the classes apart; and the classes."""
+    truth = np.arange(N) % 3
+    return np.column_stack([5000 + 900 * rng.normal(size=N), truth + 0.3 * rng.normal(size=N), rng.random(N)]), truth
+
+
+def write_csv(path, X, labels, columns=("big", "small", "share")):
+    lines = [",".join([*map(repr, row.tolist()), label]) for row, label in zip(X, labels, strict=True)]
+    path.write_text("\n".join([",".join([*columns, "label"]), *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table with units, text labels and gaps in them, some of whose labels look like gaps and are none."""
+    X, truth = units(np.random.default_rng(0))
+    labels = np.array(["none", "NA", "ok"])[truth]
+    labels[7:20] = ["", " ", "nan", "NaN", "", "", "", "", "", "", "", "", ""]
+    return write_csv(tmp_path / "table.csv", X, labels), X, labels
+
+
+@pytest.fixture
+def parquet(table):
+    """The same table as Parquet, where a label that is absent has no value."""
+    import pandas as pd
+
+    path, X, labels = table
+    frame = pd.DataFrame(X, columns=["big", "small", "share"])
+    frame["label"] = [None if label.strip().lower() in ("", "nan") else label for label in labels]
+    frame.to_parquet(path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet"), X, labels
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    """Vectors with whole numbers as labels, and −1 where a name is absent."""
+    X, truth = units(np.random.default_rng(1))
+    names = np.array(["dark", "light", "none"])
+    np.savez(tmp_path / "arrays.npz", X=X, y=np.where(np.arange(N) < 9, -1, truth), class_names=names)
+    return tmp_path / "arrays.npz", X, np.where(np.arange(N) < 9, "", names[truth])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Images of two classes, a pool, one file that is broken and one that is no image."""
+    from PIL import Image
+
+    rng = np.random.default_rng(2)
+    for number in range(24):
+        name = ("dark", "light", "unlabelled")[number % 3]
+        pixels = rng.integers(0, 120, (20, 20, 3)) + (100 if name == "light" else 0)
+        (tmp_path / "photos" / name).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / "photos" / name / f"{number:02}.png")
+    (tmp_path / "photos" / "dark" / "broken.png").write_text("no image")
+    (tmp_path / "photos" / "dark" / "notes.txt").write_text("no image")
+    return tmp_path / "photos"
+
+
+def quietly(read, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return read(*arguments, **options)
+
+
+def counts(labels):
+    """How many samples have no label, and how many each class has."""
+    known = [label for label in labels if label is not None]
+    return len(labels) - len(known), {label: known.count(label) for label in known}
+
+
+def train(path, tmp_path, *options):
+    model = tmp_path / "model.npz"
+    result = invoke(["train", path, "-o", model, "--method", "ANCR", "--set", "alpha=0.1", *options])
+    assert result.exit_code == 0, result.output
+    return Model.load(model), result
+
+
+def studio_answers(source, vectors, labels):
+    """Labels and probabilities that a studio gives, at the temperature that a classifier has without calibration."""
+    studio = Studio(source)
+    try:
+        settings = {**studio.state.settings, "alpha": 0.1, "normalize": True}
+        fitted = studio.recogniser.snapshot(settings).fit()
+        judged = [studio.recogniser.judge([Query(vector, None, settings)])[0] for vector in vectors]
+        return [answer.label for answer in judged], fitted.classifier.predict_proba(fitted.rows(vectors))
+    finally:
+        studio.close()
+
+
+@pytest.mark.parametrize("kind", ["table", "parquet", "arrays"])
+def test_a_file_is_read_alike_everywhere(kind, request, tmp_path):
+    path, X, written = request.getfixturevalue(kind)
+    expected = [None if text.strip().lower() in ("", "nan") else text for text in written.tolist()]
+    missing, classes = counts(expected)
+    # Python
+    samples = quietly(read_samples, path)
+    assert samples.labels == expected
+    with pytest.warns(DataWarning, match=f"{missing} of {N} samples have no label and are left out"):
+        bunch = load_table(path)
+    assert bunch.n_unlabelled == missing
+    assert counts(bunch.target_names[bunch.target].tolist()) == (0, classes)
+    # command line
+    model, result = train(path, tmp_path)
+    assert f"{path}: {missing} of {N} samples have no label and are left out" in result.stderr.splitlines()
+    assert counts(model.labels.tolist()) == (0, classes)
+    # studio
+    source = quietly(open_source, path)
+    assert source.labels == expected
+    # and the answers
+    known = np.array([label is not None for label in expected])
+    clf = ColumnPlan.of(X[known], samples.columns).pipeline(ancr.ANCRClassifier(alpha=0.1))
+    clf.fit(X[known], np.array([label for label in expected if label is not None]))
+    proba = clf.predict_proba(X)
+    np.testing.assert_allclose(model.build().predict_proba(X), proba, rtol=0, atol=1e-12)
+    assert model.build().predict(X).tolist() == clf.predict(X).tolist()
+    answers, chances = studio_answers(source, X, expected)
+    assert answers == clf.predict(X).tolist()
+    np.testing.assert_allclose(chances, proba, rtol=0, atol=1e-12)
+    assert invoke(["predict", tmp_path / "model.npz", path, "-o", tmp_path / "out.csv"]).exit_code == 0
+    with open(tmp_path / "out.csv", newline="") as file:
+        assert [row["label"] for row in csv.DictReader(file)] == answers
+
+
+def test_compare_and_audit_leave_out_what_train_leaves_out(table, tmp_path):
+    path, X, labels = table
+    said = f"{path}: 13 of {N} samples have no label and are left out"
+    result = invoke(["compare", path, "--methods", "CRC", "--no-figures", "-o", tmp_path / "compared"])
+    assert said in result.stderr.splitlines(), result.output
+    audited = invoke(["audit", path, "-o", tmp_path / "audit"])
+    assert said in audited.stderr.splitlines(), audited.output
+    assert f"{N - 13} labels" in audited.stdout
+    with pytest.warns(UserWarning, match=f"13 of {N} samples have no label"):
+        comparison = ancr.compare(X, labels, "CRC", standardize=True, learning_curve=False, name="table")
+    printed = [float(line.split()[2]) for line in result.stdout.splitlines() if "CRC" in line and "±" in line][:1]
+    assert comparison.classes == ["NA", "none", "ok"]
+    assert len(comparison.truth) == N - 13
+    assert not printed or abs(printed[0] - comparison.results[0].mean) < 0.01
+
+
+def test_labels_that_look_absent_are_classes_and_it_is_said(table):
+    path, _, _ = table
+    with pytest.warns(DataWarning, match="the label 'NA', 'none' is taken as a class; only an empty cell has no label"):
+        read_samples(path)
+    assert any("is taken as a class" in note for note in open_source(path).notes)
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "n/a", "NaN", "null", "None", "?", "#N/A", "<NA>", "-"])
+def test_a_missing_cell_is_the_same_line_everywhere(cell, tmp_path):
+    path = tmp_path / "gap.csv"
+    path.write_text(f"a,b,label\n1,2,x\n3,{cell},y\n5,6,y\n")
+    line = f"{path}, row 2 (line 3), column 'b': the value is missing; fill it in, or remove the row or column"
+    for read in (load_table, open_source, read_samples):
+        with pytest.raises(ValueError, match="missing") as raised:
+            read(path)
+        assert str(raised.value) == line
+    for command in ("train", "compare", "audit"):
+        assert invoke([command, path, "-o", tmp_path / "out"]).stderr == f"Error: {line}\n"
+    (tmp_path / "whole.csv").write_text("a,b,label\n1,2,x\n3,4,y\n5,6,y\n")
+    assert invoke(["train", tmp_path / "whole.csv", "-o", tmp_path / "m.npz"]).exit_code == 0
+    for command in ("predict", "next"):
+        assert invoke([command, tmp_path / "m.npz", path, "-o", tmp_path / "out.csv"]).stderr == f"Error: {line}\n"
+
+
+def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
+    with pytest.warns(DataWarning, match="8 of 25 samples have no label and are left out"):
+        bunch = load_folder(folder)
+    assert (bunch.n_unlabelled, bunch.target_names.tolist()) == (8, ["dark", "light"])
+    samples = quietly(read_samples, folder)
+    assert counts(samples.labels) == (8, {"dark": 8, "light": 8})
+    model, result = train(folder, tmp_path)
+    assert f"{folder}: 8 of 24 samples have no label and are left out" in result.stderr.splitlines()
+    assert "1 files cannot be read as images" in result.stderr
+    source = quietly(open_source, folder, features="pixels")
+    assert source.labels == samples.labels
+    known = samples.labelled()
+    clf = ancr.ANCRClassifier(alpha=0.1).fit(known.vectors, known.class_names[known.target])
+    proba = clf.predict_proba(samples.vectors)
+    np.testing.assert_allclose(model.build().predict_proba(samples.vectors), proba, rtol=0, atol=1e-12)
+    answers, chances = studio_answers(source, samples.vectors, samples.labels)
+    assert answers == clf.predict(samples.vectors).tolist() == model.build().predict(samples.vectors).tolist()
+    np.testing.assert_allclose(chances, proba, rtol=0, atol=1e-12)
+    # Features that are written to a file keep what has no label.
+    assert invoke(["extract", folder, "--features", "pixels", "-o", tmp_path / "pixels.npz"]).exit_code == 0
+    extracted = read_samples(tmp_path / "pixels.npz")
+    assert extracted.labels == samples.labels
+    np.testing.assert_array_equal(extracted.vectors, samples.vectors)
+
+
+def test_the_audit_of_a_studio_works_on_columns_with_units(tmp_path):
+    from ancr.studio.insights import audit_of
+
+    X, truth = units(np.random.default_rng(3))
+    source = open_source(write_csv(tmp_path / "units.csv", X, np.array(["a", "b", "c"])[truth]))
+    studio = Studio(source)
+    try:
+        assert source.plan.standardize
+        assert audit_of(studio.recogniser.snapshot(), studio.held_out)["n"] == N
+    finally:
+        studio.close()
+
+
+@pytest.mark.parametrize("command", ["train", "compare", "audit", "predict", "next", "studio"])
+def test_a_table_is_opened_once(command, table, tmp_path, monkeypatch):
+    path, _, _ = table
+    train(path, tmp_path)
+    opened, original = [], type(path).open
+
+    def count(self, *arguments, **options):
+        opened.append(self)
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(type(path), "open", count)
+    if command == "studio":
+        quietly(open_source, path)
+    else:
+        given = [tmp_path / "model.npz", path] if command in ("predict", "next") else [path]
+        options = ["--methods", "CRC", "--no-figures"] if command == "compare" else []
+        result = invoke([command, *given, *options, "-o", tmp_path / ("o.npz" if command == "train" else "o.csv")])
+        assert result.exit_code == 0, result.output
+    assert opened.count(path) == 1
