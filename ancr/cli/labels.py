@@ -84,7 +84,7 @@ def audit(
             write_text(output / "audit.json", json.dumps({"data": samples.origin}) + "\n")
             names = samples.names.tolist()
             _write_table(output / "audit.csv", found, names, raw_text)
-            thumbnail = _thumbnails(samples.image_paths)
+            thumbnail = _thumbnails(names) if samples.image_paths else None
             title = f"Audit of the labels of {data.name}"
             # A name that is not UTF-8 has surrogates, which no page can hold.
             page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail)
@@ -136,14 +136,12 @@ def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> No
             writer.writerow(row if raw_text else map(harmless, row))
 
 
-def _thumbnails(paths: Sequence[Path | None]) -> Callable[[int], str] | None:
-    """Function for the ``data:`` address of a sample's small image; None for tables."""
-    if not len(paths):
-        return None
+def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
+    """Function for the ``data:`` address of a sample's small image."""
     from ancr._core.thumbnails import png_uri
     from ancr.features.images import square_picture
 
-    return cache(lambda index: png_uri(square_picture(paths[index], _SIDE)))
+    return cache(lambda index: png_uri(square_picture(names[index], _SIDE)))
 
 
 @click.command("next")

@@ -1,12 +1,15 @@
 """A user's own tables and folders of images, as the loaders of data sets give them."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from ancr._core.files import PathLike
 from ancr._core.locations import WrongTreeError, describe_tree
-from ancr.samples.image_folders import flat_images, folder_images, listed_images, open_image_list, warn_of_doubts
+from ancr.samples.image_folders import Found, flat_images, folder_images, listed_images, open_image_list, warn_of_doubts
 from ancr.samples.readers import read_arrays, read_table
 from ancr.samples.sample_set import DataWarning, Samples
 from ancr.samples.table_files import open_table
@@ -14,7 +17,9 @@ from ancr.samples.table_files import open_table
 _EXPECTED = "folder/\n  first class/\n    image.jpg …\n  second class/\n    image.jpg …"
 
 
-def load_table(path, *, data=None, target=None):
+def load_table(
+    path: PathLike, *, data: str | Sequence[str] | None = None, target: str | Path | ArrayLike | None = None
+) -> Bunch:
     r"""Load vectors and labels from one file.
 
     Parameters
@@ -68,13 +73,13 @@ def load_table(path, *, data=None, target=None):
     >>> bunch.data.shape, bunch.target_names.tolist()
     ((2, 2), ['a', 'b'])
     """
-    path = Path(path).expanduser()
-    is_table = path.suffix.lower() in (".csv", ".parquet")
-    samples = read_table(open_table(path), data, target) if is_table else read_arrays(path, data, target)
-    return _bunch_of_labelled(samples)
+    file = Path(path).expanduser()
+    if file.suffix.lower() in (".csv", ".parquet"):
+        return _bunch_of_labelled(read_table(open_table(file), data, None if target is None else str(target)))
+    return _bunch_of_labelled(read_arrays(file, data, target))
 
 
-def load_folder(path, *, label_from="folder"):
+def load_folder(path: PathLike, *, label_from: str = "folder") -> Bunch:
     """Load the images of a folder, or of a CSV of path and label.
 
     Parameters
@@ -113,22 +118,22 @@ def load_folder(path, *, label_from="folder"):
     >>> bunch = load_folder("photos")  # one sub-folder of images per class  # doctest: +SKIP
     >>> bunch.target_names  # doctest: +SKIP
     """
-    path = Path(path).expanduser()
+    root = Path(path).expanduser()
     if label_from not in ("folder", "name"):
         raise ValueError(f"label_from={label_from!r}, but expected 'folder' or 'name'")
-    samples, ignored = find_images(path, flat=label_from == "name")
+    samples, ignored = find_images(root, flat=label_from == "name")
     duplicates = warn_of_doubts(samples, ignored)
     if samples.n_unlabelled == len(samples):
-        if path.is_file():
-            raise ValueError(f"{path} holds no label")
+        if root.is_file():
+            raise ValueError(f"{root} holds no label")
         raise WrongTreeError(
-            f"{path} has no sub-folder per class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(path)}"
+            f"{root} has no sub-folder per class.\nExpected:\n{_EXPECTED}\nFound:\n{describe_tree(root)}"
         )
     bunch = _bunch_of_labelled(samples)
     return Bunch(**{**bunch, "data": bunch.filenames}, ignored=list(map(str, ignored)), duplicates=duplicates)
 
 
-def find_images(path, flat=False):
+def find_images(path: Path, flat: bool = False) -> Found:
     """``(samples, ignored files)`` of a folder or of a CSV; the images of a flat one are named after their classes."""
     if path.is_file() and path.suffix.lower() == ".csv":
         return listed_images(open_image_list(path))

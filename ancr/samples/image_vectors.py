@@ -1,8 +1,7 @@
 """Images as vectors: grey pixels, histograms of gradients, or the features of a network."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def readable_vectors(names: Sequence[str], features: str) -> tuple[np.ndarray, d
     return np.array(vectors), broken
 
 
-def _grey(image: str | Path | BinaryIO, side: int) -> np.ndarray:
+def _grey(image: Any, side: int) -> np.ndarray:
     """A grey image of side × side pixels in [0, 1]; ``image`` may be a file that is open."""
     try:
         from PIL import Image

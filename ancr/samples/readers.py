@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
@@ -18,6 +19,7 @@ _USUAL = {
     "label": ("target", "labels", "y", "label", "gnd", "Y", "class"),
 }
 _NAMES = ("name", "image_names", "path")
+Target = str | Path | ArrayLike | None
 _TABLES, _ARRAYS = (".csv", ".parquet"), (".npz", ".npy", ".mat")
 # Cells in memory at a time while a table is read.
 _CHUNK_CELLS = 2**18
@@ -120,7 +122,7 @@ def _vector_columns(table: Table, *others: str) -> list[str]:
 
 
 def read_arrays(
-    path: Path, data: str | None = None, target: str | Path | np.ndarray | None = None, pool: bool = False
+    path: Path, data: str | Sequence[str] | None = None, target: Target = None, pool: bool = False
 ) -> Samples:
     """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files."""
     if path.suffix.lower() not in _ARRAYS:
@@ -150,9 +152,7 @@ def read_arrays(
     return samples
 
 
-def _named_arrays(
-    path: Path, data: str | None, target: str | Path | np.ndarray | None, pool: bool
-) -> dict[str, np.ndarray]:
+def _named_arrays(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
     """The arrays of a file, with the vectors as ``data`` and the labels, if there are any, as ``labels``."""
     arrays = (read_npz if path.suffix.lower() == ".npz" else read_mat)(path)
     vectors = arrays[_name_of(path, list(arrays), data, "data")]
@@ -161,9 +161,7 @@ def _named_arrays(
     return named | {name: arrays[name] for name in ("class_names", "is_train", "image_names") if name in arrays}
 
 
-def _npy_pair(
-    path: Path, data: str | None, target: str | Path | np.ndarray | None, pool: bool
-) -> dict[str, np.ndarray]:
+def _npy_pair(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
     """The vectors of an ``.npy`` file, and the labels of another."""
     if data is not None:
         raise ValueError(f"data={data!r}, but a .npy file holds a single array without a name")
