@@ -23,7 +23,7 @@ from ancr.comparison.other_classifiers import rivals
 from ancr.comparison.own_methods import load_method
 from ancr.comparison.significance import corrected_t_test, exact_mcnemar, holm
 from ancr.comparison.verdict import confusion, missed_by_all
-from ancr.samples.scaling import SPACES_OF_COLUMNS
+from ancr.samples.column_plan import SPACES_OF_COLUMNS
 from tests.command_line import invoke
 
 OWN = """
