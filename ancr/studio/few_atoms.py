@@ -1,19 +1,21 @@
 r"""A query coded over all labelled samples by a problem that holds only those that matter.
 
 The optimum on the simplex uses some dozens of thousands of samples. So a query is coded over the samples nearest to
-it, and every other sample is *priced*: with b the inner products with the query, K the kernel and c the code, sample j
-could lower the objective only if
+it, and every other sample is *priced* (`ancr.solvers.working_set.pricing`): with b the inner products with the query, K
+the kernel and c the code, sample j could lower the objective only if
 
     b_j − (Kc)_j > cᵀ(b − Kc − λc).
 
-Samples for which that holds join, until there is none: then the code is the optimum over all samples. No matrix of all
-pairs is needed, so a new label or another λ, width or power costs no more than a query.
+No matrix of all pairs is needed, so a new label or another λ, width or power costs no more than a query.
 """
 
 import numpy as np
 
+from ancr.axes.quadratics import ridge
+from ancr.axes.sets import named_set
 from ancr.axes.spaces import Space
 from ancr.classifiers import RepresentationClassifier
+from ancr.solvers.working_set.pricing import Candidates, settle
 from ancr.studio.state import ActionError
 
 _FIRST, _MORE, _ROUNDS = 80, 48, 12
@@ -23,13 +25,17 @@ _TOO_MANY = (
     "At these settings nearly every labelled sample has a part in the answer, which takes too long to follow a slider. "
     "Choose a smaller width γ or a smaller λ."
 )
+# Settings of the classifier that judges.
+_LEARNED = ("alpha", "kernel", "gamma", "rule", "constraint")
 # Differences in pricing below this share of the largest inner product are rounding in single precision.
 _ROUNDING = 3e-6
 
 
 def applies_to(settings):
     """Whether settings make codes sparse, and decisions independent of samples that a code does not use."""
-    return settings["constraint"] == "simplex" and settings["relaxation"] is None and settings["normalize"]
+    kind = named_set(settings["constraint"])
+    sparse = kind.plain and kind.nonnegative and kind.sums_to_one and settings["relaxation"] is None
+    return sparse and settings["normalize"]
 
 
 def kernel_of(cross, settings):
@@ -98,39 +104,55 @@ class Rows:
         chosen : ndarray of int
             The rows that mattered.
         """
-        cross = kernel_of(cross.copy(), settings)
+        held = _Held(self, query[0], kernel_of(cross.copy(), settings), banned, settings, near)
+        settle([held], lambda queries: [query.joining() for query in queries])
+        return judge(held.classifier(), held.chosen), held.chosen
+
+
+class _Held(Candidates):
+    """A query with the rows that it holds: at first the nearest, then those that pull at its code."""
+
+    def __init__(self, rows, query, cross, banned, settings, near):
+        super().__init__(query, ridge(settings["alpha"]), named_set(settings["constraint"]))
+        self._rows, self._cross, self._banned, self._settings, self._rounds = rows, cross, banned, settings, 0
         open_cross = cross.copy()
         open_cross[banned] = -np.inf
-        chosen = self._start(open_cross, np.asarray(near, int))
-        for _ in range(_ROUNDS):
-            judgement = judge(self._fitted(chosen, settings), chosen)
-            joining = self._joining(cross, chosen, banned, judgement, settings)
-            if not len(joining):
-                break
-            chosen = np.concatenate([chosen, joining])
-            if len(chosen) > _MOST:
-                raise ActionError(_TOO_MANY)
-        return judgement, chosen
+        self._hold(self._start(open_cross, np.asarray(near, int)))
 
     def _start(self, cross, near):
         """The nearest rows, and the nearest of each class, without which a class could not be compared."""
         order = np.argsort(-cross, kind="stable")
         order = order[np.isfinite(cross[order])]
-        _, first = np.unique(self.labels[order], return_index=True)
+        _, first = np.unique(self._rows.labels[order], return_index=True)
         near = near[np.isfinite(cross[near])]
         return np.unique(np.concatenate([order[: 10 if len(near) else _FIRST], order[first], near]))
 
-    def _fitted(self, chosen, settings):
-        """The classifier of some rows; they are valid samples already, so nothing is checked again."""
-        classifier = RepresentationClassifier(**{name: settings[name] for name in ("alpha", "rule", "constraint")})
-        space = Space(settings["kernel"], gamma=settings["gamma"]).prepare(self.rows[chosen])
-        classifier.n_features_in_ = self.rows.shape[1]
-        return classifier.learn(space, space.dictionary(self.rows[chosen], self.labels[chosen]))
+    def _hold(self, chosen):
+        """Solve over some rows; they are valid samples already, so nothing is checked again."""
+        self.chosen, rows = chosen, self._rows.rows[chosen]
+        self._space = Space(self._settings["kernel"], self._settings["gamma"]).prepare(rows)
+        self._dictionary = self._space.dictionary(rows, self._rows.labels[chosen])
+        self.optimise(self._dictionary)
 
-    def _joining(self, cross, chosen, banned, judgement, settings):
-        code, support = judgement.weights.astype(self.rows.dtype), judgement.support
-        pull = cross - code @ kernel_of(self.columns(support), settings)
-        level = float(code @ (pull[support] - settings["alpha"] * code))
-        pull[banned] = pull[chosen] = -np.inf
-        joining = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
-        return joining[pull[joining] > level + _ROUNDING * max(1.0, float(np.abs(cross).max()))]
+    def joining(self):
+        """Rows outside that pull harder than those in use, at most so many as may join in a round."""
+        used = np.flatnonzero(self.code)
+        pull = self._cross - self.code[used] @ kernel_of(self._rows.columns(self.chosen[used]), self._settings)
+        pull[self._banned] = pull[self.chosen] = -np.inf
+        hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
+        return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]
+
+    def update(self, found):
+        """Take more rows, unless there are none or this has gone on for long."""
+        self._rounds += 1
+        self.is_open = len(found) > 0 and self._rounds < _ROUNDS
+        if self.is_open:
+            if len(self.chosen) + len(found) > _MOST:
+                raise ActionError(_TOO_MANY)
+            self._hold(np.concatenate([self.chosen, found]))
+
+    def classifier(self):
+        """The classifier of the rows held."""
+        classifier = RepresentationClassifier(**{name: self._settings[name] for name in _LEARNED})
+        classifier.n_features_in_ = self._rows.rows.shape[1]
+        return classifier._learn(self._space, self._dictionary)
