@@ -26,7 +26,7 @@ _TOO_MANY = (
     "Choose a smaller width γ or a smaller λ."
 )
 # Settings of the classifier that judges.
-_LEARNED = ("alpha", "kernel", "gamma", "rule", "constraint")
+_LEARNED = ("alpha", "rule", "constraint")
 # Differences in pricing below this share of the largest inner product are rounding in single precision.
 _ROUNDING = 3e-6
 
@@ -130,7 +130,7 @@ class _Held(Candidates):
     def _hold(self, chosen):
         """Solve over some rows; they are valid samples already, so nothing is checked again."""
         self.chosen, rows = chosen, self._rows.rows[chosen]
-        self._space = Space(self._settings["kernel"], self._settings["gamma"]).prepare(rows)
+        self._space = Space(self._settings["kernel"], gamma=self._settings["gamma"]).prepare(rows)
         self._dictionary = self._space.dictionary(rows, self._rows.labels[chosen])
         self.optimise(self._dictionary)
 
@@ -155,4 +155,4 @@ class _Held(Candidates):
         """The classifier of the rows held."""
         classifier = RepresentationClassifier(**{name: self._settings[name] for name in _LEARNED})
         classifier.n_features_in_ = self._rows.rows.shape[1]
-        return classifier._learn(self._space, self._dictionary)
+        return classifier.learn(self._space, self._dictionary)
