@@ -3,20 +3,27 @@
 import io
 import warnings
 from base64 import b64decode
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ancr._core.thumbnails import png_uri
 from ancr.features.images import UnreadableImageError
 from ancr.samples.image_vectors import image_vectors
+from ancr.studio.openings import Source
 from ancr.studio.state import ActionError
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 MOST_PIXELS = 24_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 _THUMBNAIL = 160
 
 
-def decode(content):
+def decode(content: bytes) -> "PIL.Image.Image":
     """An uploaded image, decoded with limits on kind and size.
 
     Raises
@@ -50,49 +57,33 @@ class Pictures:
         The data.
     """
 
-    def __init__(self, source):
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self._box = _usual_box(source) if source.draws else None
+        shape = source.data.image_shape
+        self._drawing = _Drawing(source.data.vectors, shape) if source.draws and shape is not None else None
 
     @property
-    def has_pictures(self):
+    def has_pictures(self) -> bool:
         """Whether samples can be shown."""
         return self.source.data.image_shape is not None or bool(self.source.data.image_paths)
 
     @property
-    def takes_images(self):
+    def takes_images(self) -> bool:
         """Whether an image can be classified: samples are images, or pixels of known shape."""
-        return self.source.draws or self.source.data.features != "table" or self._is_square
+        data = self.source.data
+        return self.source.draws or data.features != "table" or data.image_shape is not None
 
-    @property
-    def _is_square(self):
-        return self.source.data.image_shape is not None
-
-    def thumbnail(self, index):
+    def thumbnail(self, index: int) -> tuple[bytes, str] | None:
         """``(bytes, media type)`` of a small picture of a sample, or None."""
         data = self.source.data
         if data.image_paths:
-            return self._from_file(data.image_paths[index])
+            return _small_picture(data.image_paths[index])
         if data.image_shape is None:
             return None
         uri = data_uri(data.vectors[index].reshape(data.image_shape))
         return b64decode(uri.partition(",")[2]), "image/png"
 
-    def _from_file(self, path):
-        if path is None:
-            return None
-        try:
-            if path.stat().st_size > 64 * 2**20:
-                return None
-            image = decode(path.read_bytes()).convert("RGB")
-        except (OSError, ActionError):
-            return None
-        image.thumbnail((_THUMBNAIL, _THUMBNAIL))
-        buffer = io.BytesIO()
-        image.save(buffer, "PNG")
-        return buffer.getvalue(), "image/png"
-
-    def vector(self, content, drawn):
+    def vector(self, content: bytes, drawn: bool) -> np.ndarray:
         """The vector of an uploaded image.
 
         Parameters
@@ -107,10 +98,9 @@ class Pictures:
             if data.image_shape is None:
                 raise ActionError("This data is a table, not images; pick or edit a row instead.")
             grey = np.asarray(image.convert("L"), float) / 255.0
-            if self.source.draws:
-                grey = grey if drawn or np.median(grey) < 0.5 else 1.0 - grey
-                return self._as_digit(grey)
-            return self._resized(grey, data.image_shape[::-1]).ravel() * float(data.vectors.max())
+            if self._drawing is not None:
+                return self._drawing.vector(grey if drawn or np.median(grey) < 0.5 else 1.0 - grey)
+            return _resized(grey, data.image_shape).ravel() * float(data.vectors.max())
         buffer = io.BytesIO()
         image.convert("RGB").save(buffer, "PNG")
         buffer.seek(0)
@@ -120,48 +110,62 @@ class Pictures:
         except (UnreadableImageError, ImportError) as error:
             raise ActionError(str(error)) from error
 
-    def _as_digit(self, grey):
-        """A drawing centred and scaled as the data is: its ink fills the box that digits usually fill."""
+
+def _small_picture(path: Path | None) -> tuple[bytes, str] | None:
+    if path is None:
+        return None
+    try:
+        if path.stat().st_size > 64 * 2**20:
+            return None
+        image = decode(path.read_bytes()).convert("RGB")
+    except (OSError, ActionError):
+        return None
+    image.thumbnail((_THUMBNAIL, _THUMBNAIL))
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue(), "image/png"
+
+
+class _Drawing:
+    """A drawing centred and scaled as the data is: its ink fills the box that samples usually fill."""
+
+    def __init__(self, vectors: np.ndarray, shape: tuple[int, ...]) -> None:
+        self._shape, self._top, self._dtype = shape, float(vectors.max()), vectors.dtype
+        ink = vectors[:500].reshape(-1, *shape) > 0.2 * self._top
+        self._height = float(np.median(ink.any(axis=2).sum(axis=1)))
+
+    def vector(self, grey: np.ndarray) -> np.ndarray:
+        """The vector of light strokes on dark."""
         ink = np.argwhere(grey > 0.15)
         if len(ink) < 4:
             raise ActionError("Draw something first.")
         (top, left), (bottom, right) = ink.min(axis=0), ink.max(axis=0) + 1
         part = grey[top:bottom, left:right]
-        height, width = self.source.data.image_shape
-        scale = min(self._box[0] / part.shape[0], width / part.shape[1])
+        height, width = self._shape
+        scale = min(self._height / part.shape[0], width / part.shape[1])
         rows, columns = (max(1, round(size * scale)) for size in part.shape)
-        small = self._resized(part, (columns, rows))
         picture = np.zeros((height, width))
         y, x = (height - rows) // 2, (width - columns) // 2
-        picture[y : y + rows, x : x + columns] = small
-        return (
-            (picture / max(picture.max(), 1e-9) * float(self.source.data.vectors.max()))
-            .ravel()
-            .astype(self.source.data.vectors.dtype)
-        )
-
-    @staticmethod
-    def _resized(grey, size):
-        from PIL import Image
-
-        image = Image.fromarray((grey * 255).astype(np.uint8)).resize(size, Image.Resampling.BOX)
-        return np.asarray(image, float) / 255.0
+        picture[y : y + rows, x : x + columns] = _resized(part, (rows, columns))
+        return (picture / max(picture.max(), 1e-9) * self._top).ravel().astype(self._dtype)
 
 
-def _usual_box(source):
-    """Height and width that the ink of a sample usually fills."""
-    vectors = source.data.vectors
-    images = vectors[:500].reshape(-1, *source.data.image_shape) > 0.2 * vectors.max()
-    return np.median(images.any(axis=2).sum(axis=1)), np.median(images.any(axis=1).sum(axis=1))
+def _resized(grey: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An image of values from 0 to 1 at another height and width."""
+    from PIL import Image
+
+    height, width = shape
+    image = Image.fromarray((grey * 255).astype(np.uint8)).resize((width, height), Image.Resampling.BOX)
+    return np.asarray(image, float) / 255.0
 
 
-def data_uri(image):
+def data_uri(image: ArrayLike) -> str:
     """A grey image as an address, black at zero, so that pictures of one data set can be compared."""
-    image = np.clip(np.asarray(image, float), 0.0, None)
-    return png_uri((image * (255.0 / (image.max() or 1.0))).astype(np.uint8))
+    grey = np.clip(np.asarray(image, float), 0.0, None)
+    return png_uri((grey * (255.0 / (grey.max() or 1.0))).astype(np.uint8))
 
 
-def reconstruction(source, support, weights):
+def reconstruction(source: Source, support: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Xc as an image: the samples at unit norm, weighted by the code."""
     rows = source.data.vectors[support].astype(float)
     norms = np.linalg.norm(rows, axis=1)

@@ -6,14 +6,17 @@ import secrets
 import socket
 import sys
 import webbrowser
+from collections.abc import Callable
+from types import FrameType
 
 from ancr.studio.app import make_app
+from ancr.studio.openings import Source
 from ancr.studio.workbench import Studio
 
 FIRST_PORT, _TRIED = 8710, 20
 
 
-def bind(port):
+def bind(port: int | None) -> socket.socket:
     """A socket that listens on 127.0.0.1 alone: at ``port``, or at the first free one of some if it is None."""
     wanted = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + _TRIED), 0]
     for number in wanted:
@@ -30,7 +33,7 @@ def bind(port):
     raise OSError(f"--port {port} is in use; choose another, or none to take one that is free")
 
 
-def serve(source, port=None, browser=True, say=print):
+def serve(source: Source, port: int | None = None, browser: bool = True, say: Callable[[str], object] = print) -> None:
     """Serve a studio until it is interrupted.
 
     Parameters
@@ -49,21 +52,21 @@ def serve(source, port=None, browser=True, say=print):
     from ancr.classifiers.warmup import warm_up
 
     class Server(uvicorn.Server):
-        def handle_exit(self, sig, frame):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             studio.end_streams()  # a page that listens would keep the server waiting
             super().handle_exit(sig, frame)
 
     # The thread that answers and the one that talks to pages take turns more often than Python's 5 ms.
     sys.setswitchinterval(5e-4)
-    with bind(port) as listener:  # first of all: a port in use is told before the work
+    with bind(port) as listener:  # first of all: a port in use is reported before the work
         say("Preparing.")
         warm_up(dtypes=(source.data.vectors.dtype.name,))
         studio = Studio(source)
         gc.freeze()  # what is there now stays; looking through it again would hold up answers
         try:
-            port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
-            studio.journal.announce(f"http://127.0.0.1:{port}/")
-            address = f"http://127.0.0.1:{port}/?token={token}"
+            taken, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+            studio.journal.announce(f"http://127.0.0.1:{taken}/")
+            address = f"http://127.0.0.1:{taken}/?token={token}"
             for note in source.notes:
                 say(note)
             say(f"What you do is kept in {studio.journal.path}")
@@ -71,7 +74,7 @@ def serve(source, port=None, browser=True, say=print):
             if browser:
                 webbrowser.open(address)
             config = uvicorn.Config(
-                make_app(studio, token, port),
+                make_app(studio, token, taken),
                 log_level="warning",
                 access_log=False,
                 server_header=False,
