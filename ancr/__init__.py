@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
     )
     from ancr.classifiers.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
     from ancr.comparison.run import compare
-    from ancr.dictionary.atoms import Dictionary
+    from ancr.dictionary.coordinates import Dictionary
     from ancr.labels.audit import LabelAudit, audit_labels
     from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
@@ -50,7 +50,7 @@ _HOMES = {
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "CodePathDisplay": "ancr.classifiers.displays",
-    "Dictionary": "ancr.dictionary.atoms",
+    "Dictionary": "ancr.dictionary.coordinates",
     "Space": "ancr.axes.spaces",
     "LabelAudit": "ancr.labels.audit",
     "audit_labels": "ancr.labels.audit",

@@ -185,7 +185,7 @@ def exact_profile(bench, train, labels, queries):
     with bench.timed(phases, "solve"):
         solution = clf.solver_.solve(queries)
     with bench.timed(phases, "rule"):
-        clf.winners(queries, solution)
+        clf.winners(solution)
     with bench.timed(phases, "certificate"):
         certified = int(solution.verify().sum())
     sizes = (solution.sorted_codes > 0).sum(dim=1).double()
@@ -222,7 +222,7 @@ def cars(bench, scale, reference):
         entry["accuracy"] = float((found == truth).double().mean())
         if name != "admm":
             some = test[:COMPARED]
-            parts = clf.map_solutions("bench", some, lambda rows, solution: int(solution.verify().sum()))
+            parts = clf.map_solutions("bench", some, lambda solution: int(solution.verify().sum()))
             entry["certified"] = sum(parts)
             entry["queries_verified"] = len(some)
         if reference is not None and str(reference["scale"]) == scale:

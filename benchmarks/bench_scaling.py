@@ -24,7 +24,7 @@ def measure(n, with_gram):
     from ancr.axes.problem import Problem
     from ancr.axes.quadratics import ridge
     from ancr.axes.sets import SETS
-    from ancr.dictionary.atoms import Dictionary
+    from ancr.dictionary.coordinates import Dictionary
     from ancr.solvers.working_set.host import HostWorkingSet
 
     rng = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def measure(n, with_gram):
     best = np.inf
     for _ in range(3):
         start = time.perf_counter()
-        parts = solver.map(queries, lambda queries, solution: solution)
+        parts = solver.map(queries, lambda solution: solution)
         best = min(best, time.perf_counter() - start)
     support = np.mean([np.diff(part.sorted_codes.indptr).mean() for part in parts])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

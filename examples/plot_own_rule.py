@@ -20,9 +20,9 @@ class Energy(Rule):
 
     name = "energy"
 
-    def scores(self, dictionary, queries, codes):
+    def scores(self, queries, codes):
         """One score per class, larger is better."""
-        return dictionary.class_norms(codes)
+        return queries.dictionary.class_norms(codes)
 
 
 # %%

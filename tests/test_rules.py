@@ -6,7 +6,8 @@ from scipy import sparse
 
 from ancr import ACRClassifier, ANCRClassifier, CRCClassifier
 from ancr.axes.rules import RULES, class_residuals
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.products import Queries
 
 
 def written_out(dictionary, queries, codes, rule):
@@ -39,7 +40,7 @@ def test_rules_agree_with_the_formulas(per_class, d, rule, form):
     queries[3] = codes[3, dictionary.blocks[1]] @ dictionary.atoms[dictionary.blocks[1]]
     given = sparse.csr_array(codes) if form == "sparse" else codes
     expected = written_out(dictionary, queries, codes, rule)
-    decision = RULES[rule].scores(dictionary, queries, given)
+    decision = RULES[rule].scores(Queries.of(dictionary, queries), given)
     if rule == "reg":
         decision, expected = np.exp(-decision), np.maximum(expected, 1e-31)
         close = expected > 1e-20  # below that both are zero up to rounding
@@ -53,7 +54,7 @@ def test_residuals_keep_single_precision():
     rng = np.random.default_rng(1)
     dictionary = Dictionary.build(rng.standard_normal((12, 30)).astype(np.float32), np.arange(12) % 3)
     queries, codes = rng.standard_normal((4, 30)).astype("f"), rng.standard_normal((4, 12)).astype("f")
-    residuals = class_residuals(dictionary, queries, codes)
+    residuals = class_residuals(Queries.of(dictionary, queries), codes)
     assert residuals.dtype == np.float32
     np.testing.assert_allclose(residuals, written_out(dictionary, queries, codes, "res"), rtol=1e-5)
 
@@ -61,7 +62,7 @@ def test_residuals_keep_single_precision():
 def test_class_vanishing_everywhere_is_finite():
     dictionary = Dictionary.build(np.eye(4), [0, 0, 1, 1])
     for rule in RULES.values():
-        assert np.isfinite(rule.scores(dictionary, np.zeros((1, 4)), np.zeros((1, 4)))).all()
+        assert np.isfinite(rule.scores(Queries.of(dictionary, np.zeros((1, 4))), np.zeros((1, 4)))).all()
 
 
 def test_no_label_contradicts_the_decision_values():

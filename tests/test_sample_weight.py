@@ -13,7 +13,7 @@ import ancr
 from ancr._core.arrays import to_numpy
 from ancr.axes.problem import Problem
 from ancr.axes.spaces import Space
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import make_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
 from tests.array_libraries import converter

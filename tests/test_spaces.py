@@ -24,9 +24,11 @@ from ancr.axes.quadratics import QUADRATICS
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
 from ancr.axes.spaces import Space
-from ancr.dictionary.atoms import Dictionary
-from ancr.dictionary.inner_products import KernelDictionary, WhitenedDictionary
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.derived import WhitenedDictionary
+from ancr.dictionary.inner_products import KernelDictionary
 from ancr.dictionary.mercer import RBF, Function, Linear, Polynomial, Precomputed
+from ancr.dictionary.products import Queries
 from ancr.solvers import ADMM, HostWorkingSet, make_solver
 from ancr.solvers.choice import accepts
 from tests.array_libraries import without_dispatch
@@ -90,14 +92,14 @@ def test_known_answers_in_a_kernel(name, quadratic, constraint, relaxation):
         dictionary = dictionary_of(KERNELS[name], atoms, labels)
         problem = Problem.of(dictionary, quadratic, constraint, alpha=ALPHA, beta=BETA, relaxation=relaxation)
         solution = make_solver("exact", problem).solve(queries)
-        size = np.maximum(dictionary.squared_norms(queries), max(dictionary.squares.max(), ALPHA))
+        size = np.maximum(solution.queries.squares, max(dictionary.squares.max(), ALPHA))
         best = answers(name, data, quadratic, constraint, relaxation)
         assert (np.abs(solution.objective - best) <= 1e-6 * size).all(), data
         assert (solution.objective <= best + (1e-7 if loose else 1e-8) * size).all(), data
         if not loose:
             # Without coordinates misfits are differences: what is far smaller than its terms cannot be proved, nor can
             # an orthant's optimum without a ridge where the atoms that pull surround the origin.
-            lost = np.maximum(problem.scale(queries, solution.sorted_codes), solution.objective) < 1e-5 * size
+            lost = np.maximum(problem.scale(solution.queries, solution.sorted_codes), solution.objective) < 1e-5 * size
             open_ended = quadratic == "least_squares" and constraint == "nonnegative"
             assert (solution.verify(tol=1e-7) | lost | open_ended).all(), data
 
@@ -111,7 +113,7 @@ def test_the_linear_kernel_agrees_with_coordinates(quadratic, constraint, relaxa
     for dictionary in (Dictionary.build(atoms, labels, normalize=False), dictionary_of(Linear(), atoms, labels)):
         solution = make_solver("exact", Problem.of(dictionary, quadratic, constraint, **settings)).solve(queries)
         codes.append(dense(solution.codes))
-        scores.append([rule.scores(dictionary, queries, solution.sorted_codes) for rule in RULES.values()])
+        scores.append([rule.scores(solution.queries, solution.sorted_codes) for rule in RULES.values()])
     np.testing.assert_allclose(codes[1], codes[0], atol=1e-10)
     np.testing.assert_allclose(scores[1], scores[0], atol=1e-9)
 
@@ -121,26 +123,21 @@ def test_words_agree_with_coordinates():
     atoms, queries, labels = rng.standard_normal((20, 6)), rng.standard_normal((5, 6)), np.arange(20) % 3
     plain, kernel = Dictionary.build(atoms, labels, normalize=False), dictionary_of(Linear(), atoms, labels)
     codes = rng.standard_normal((5, 20)) * (rng.random((5, 20)) < 0.4)
+    there, here = Queries.of(plain, queries), Queries.of(kernel, queries)
+    for word in ("cross", "squares", "squared_distances_to_mean"):
+        np.testing.assert_allclose(getattr(here, word), getattr(there, word), atol=1e-12, err_msg=word)
     for given in (codes, sparse.csr_array(codes)):
-        for word, arguments in {
-            "cross": (queries, 1.5),
-            "squared_norms": (queries,),
-            "squared_distances_to_mean": (queries,),
-            "residual_cross": (queries, given, 1.2, 0.7),
-            "misfits": (queries, given, 1.3),
-            "class_misfits": (queries, given, 0.8),
-            "class_cross": (given,),
-            "class_shortfalls": (given,),
-        }.items():
-            wanted = getattr(plain, word)(*arguments)
-            np.testing.assert_allclose(getattr(kernel, word)(*arguments), wanted, atol=1e-12, err_msg=word)
+        for word, arguments in {"residual_cross": (1.2, 0.7), "misfits": (1.3,), "class_misfits": (0.8,)}.items():
+            wanted = getattr(there, word)(given, *arguments)
+            np.testing.assert_allclose(getattr(here, word)(given, *arguments), wanted, atol=1e-12, err_msg=word)
+        for word in ("times_gram", "class_cross", "class_shortfalls"):
+            wanted = getattr(plain, word)(given)
+            np.testing.assert_allclose(getattr(kernel, word)(given), wanted, atol=1e-12, err_msg=word)
     for word in ("gram", "squares", "squared_mean", "longest"):
         np.testing.assert_allclose(getattr(kernel, word), getattr(plain, word), atol=1e-12)
     for one, other in zip(kernel.block_grams, plain.block_grams, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
-    lengths = [
-        each.lengths_with_and_without(queries, 2, np.array([3, 4, 9]), codes[0, :3] + 1, 1) for each in (plain, kernel)
-    ]
+    lengths = [each.lengths_with_and_without(2, np.array([3, 4, 9]), codes[0, :3] + 1, 1) for each in (there, here)]
     np.testing.assert_allclose(*lengths, atol=1e-12)
 
 
@@ -160,9 +157,9 @@ def test_kernel_values_are_computed_once_for_a_block_and_not_kept(monkeypatch):
         clf.predict(X[:8] + 1.0)
         assert 1 <= calls.count(8) <= 2  # k(y, x) and, for ‖φ(y)‖, k(y, y)
     solution = ancr.solve(X, X[:8], space="rbf")
-    held = [value for value in vars(solution).values() if isinstance(value, np.ndarray) and value.shape == (8, 30)]
-    assert not held
-    assert solution.queries.shape == (8, 5)
+    values = [*vars(solution).values(), *vars(solution.queries).values()]
+    assert not [value for value in values if isinstance(value, np.ndarray) and value.shape == (8, 30)]
+    assert solution.queries.rows.shape == (8, 5)
 
 
 @pytest.mark.parametrize("settings", [{}, {"relaxation": 0.3}, {"rule": "reg"}, {"rule": "pro"}], ids=str)
@@ -382,8 +379,9 @@ def test_whitened_inner_products():
     whitened = WhitenedDictionary.of(dictionary_of(Linear(), atoms), 0.7)
     inverse = np.linalg.inv(atoms.T @ atoms + 0.7 * np.eye(4))
     np.testing.assert_allclose(whitened.gram, atoms @ inverse @ atoms.T, atol=1e-12)
-    np.testing.assert_allclose(whitened.cross(queries), queries @ inverse @ atoms.T, atol=1e-12)
-    np.testing.assert_allclose(whitened.squared_norms(queries), np.einsum("ij,jk,ik->i", queries, inverse, queries))
+    there = Queries.of(whitened, queries)
+    np.testing.assert_allclose(there.cross, queries @ inverse @ atoms.T, atol=1e-12)
+    np.testing.assert_allclose(there.squares, np.einsum("ij,jk,ik->i", queries, inverse, queries))
     np.testing.assert_allclose(whitened.leverage, np.diagonal(whitened.gram))
 
 

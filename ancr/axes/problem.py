@@ -12,6 +12,7 @@ from ancr._core.arrays import Array
 from ancr.axes.quadratics import Quadratic, times_square, weights_of
 from ancr.axes.sets import Set, named_set
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 # Binary exponents of the data within which squares and their sums are safe from overflow and underflow.
 _SAFE_EXPONENT = {True: 20, False: 100}
@@ -82,22 +83,28 @@ class Problem:
         """The problem with the same codes that solvers and the certificate compute with."""
         return StandardForm.of(self)
 
-    def objective(self, queries: Array, codes: Any) -> Array:
+    def rule_dictionary(self, unit_norm: bool) -> BaseDictionary:
+        """The dictionary whose atoms rules compare with queries, in units in which squares do not overflow.
+
+        Where nothing fixes an origin, neither samples of unit norm nor the problem, decisions must not depend on it
+        either: then it is the one about the mean atom.
+        """
+        if unit_norm or self.has_origin:
+            return self.dictionary.in_safe_units
+        return self.standard_form.problem.dictionary
+
+    def objective(self, queries: Queries, codes: Any) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query; without the price of a relaxation."""
         form = self.standard_form
-        value = (
-            form.problem.quadratic.excess(form.problem.dictionary, form.queries(queries), codes)
-            / form.factor
-            / form.factor
-        )
+        value = form.problem.quadratic.excess(form.queries(queries), codes) / form.factor / form.factor
         unreachable = 1.0 - self.quadratic.reach(self.dictionary)
-        return value + unreachable * self.dictionary.squared_norms(queries) if unreachable else value
+        return value + unreachable * queries.squares if unreachable else value
 
-    def scale(self, queries: Array, codes: Any) -> Array:
+    def scale(self, queries: Queries, codes: Any) -> Array:
         """What a gap is relative to, for each query: the larger of ‖y − centre‖² and the objective itself."""
         form = self.standard_form
         moved = form.queries(queries)
-        value = form.problem.quadratic.excess(form.problem.dictionary, moved, codes)
+        value = form.problem.quadratic.excess(moved, codes)
         return self.dictionary.xp.maximum(form.size(moved), value) / form.factor / form.factor
 
 
@@ -147,20 +154,19 @@ class StandardForm:
         """target/gram: what a query is multiplied by where it is compared with Xc."""
         return self.problem.quadratic.target / (self.problem.quadratic.gram or 1.0)
 
-    def queries(self, given: Array) -> Array:
+    def queries(self, given: Queries) -> Queries:
         """Queries in standard form."""
-        return self.problem.dictionary.moved(given, self.query_scale)
+        return given.seen_by(self.problem.dictionary, self.query_scale)
 
-    def size(self, queries: Array) -> Array:
-        """‖y‖² of each query in standard form, never below what rounding leaves."""
-        return self.problem.dictionary.xp.clip(self.squares_of(queries), self.least, None)
+    def size(self, queries: Queries) -> Array:
+        """‖y − centre‖² of each query in standard form, never below what rounding leaves."""
+        squares = queries.squared_distances_to_mean if self.keeps_origin else queries.squares
+        return self.problem.dictionary.xp.clip(squares, self.least, None)
 
     @property
-    def squares_of(self) -> Callable[[Array], Array]:
-        """Function for ‖y − centre‖² of queries in standard form; without coordinates the origin stays where it is."""
-        dictionary = self.problem.dictionary
-        apart = not self.problem.has_origin and not dictionary.has_coordinates
-        return dictionary.squared_distances_to_mean if apart else dictionary.squared_norms
+    def keeps_origin(self) -> bool:
+        """Whether the origin stays where it is although it does not matter, for want of coordinates."""
+        return not (self.problem.has_origin or self.problem.dictionary.has_coordinates)
 
 
 def _factor(problem: Problem) -> float:

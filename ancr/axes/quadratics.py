@@ -20,6 +20,7 @@ from scipy.sparse import issparse
 
 from ancr._core.arrays import Array, add_to_diagonal, dense, like, namespace, row_squares, row_sums
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 
 @dataclass(frozen=True)
@@ -153,21 +154,28 @@ class Quadratic:
                 matrix[block, block] += self.blocks * gram
         return add_to_diagonal(matrix, (self.prices_like(matrix) if prices else 0.0) + shift)
 
-    def linear(self, dictionary: BaseDictionary, queries: Array) -> Array:
-        """b for each query: (n_queries, n_atoms)."""
-        return dictionary.cross(queries, self.target)
+    def linear(self, queries: Queries) -> Array:
+        """b for each query: (n_queries, n_atoms). Not to be written to."""
+        return queries.cross if self.target == 1.0 else self.target * queries.cross
 
-    def pull(self, dictionary: BaseDictionary, queries: Array, codes: Array, prices: bool = True) -> Array:
+    def pull(self, queries: Queries, codes: Array, prices: bool = True) -> Array:
         """b − Hc for each query, minus half the quadratic's gradient: (n_queries, n_atoms).
 
         ``prices=False`` leaves out of H what atoms pay for c_j²; it affects only atoms that a code uses.
         """
-        pull = dictionary.residual_cross(queries, codes, self.target, self.gram)
+        pull = queries.residual_cross(codes, self.target, self.gram)
         if self.blocks:
-            pull -= self.blocks * dictionary.class_cross(codes)
+            pull -= self.blocks * queries.dictionary.class_cross(codes)
         if self.largest_price and prices:
             pull -= self.prices_like(pull) * dense(codes)
         return pull
+
+    def times_codes(self, dictionary: BaseDictionary, codes: Array) -> Array:
+        """Hc for each code: (n_queries, n_atoms)."""
+        image = self.gram * dictionary.times_gram(codes)
+        if self.blocks:
+            image += self.blocks * dictionary.class_cross(codes)
+        return image + self.prices_like(image) * dense(codes) if self.largest_price else image
 
     def diagonal(self, dictionary: BaseDictionary) -> Array:
         """H_jj of each atom, in double precision."""
@@ -182,15 +190,15 @@ class Quadratic:
             return self.target**2 / self.gram
         return dictionary.n_classes * self.target**2 / self.blocks
 
-    def objective(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def objective(self, queries: Queries, codes: Array) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query: for ridge, the paper's ‖y − Xc‖² + λ‖c‖²."""
-        value = self.excess(dictionary, queries, codes)
-        unreachable = 1.0 - self.reach(dictionary)
-        return value + unreachable * dictionary.squared_norms(queries) if unreachable else value
+        value = self.excess(queries, codes)
+        unreachable = 1.0 - self.reach(queries.dictionary)
+        return value + unreachable * queries.squares if unreachable else value
 
-    def excess(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def excess(self, queries: Queries, codes: Array) -> Array:
         """The objective without the constant that no code can reach, which is never negative."""
-        squares = self.squares(dictionary, queries, codes)
+        squares = self.squares(queries, codes)
         return squares + self.absolute_price(codes) if self.absolute else squares
 
     def absolute_price(self, codes: Array) -> Array:
@@ -200,17 +208,17 @@ class Quadratic:
             return self.absolute * row_sums(sizes)
         return self.absolute * (sizes @ self.multiples_like(sizes))
 
-    def squares(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def squares(self, queries: Queries, codes: Array) -> Array:
         """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""
         value = self.ridge * row_squares(codes)
         if self.surcharges is not None:
             squares = codes.multiply(codes) if issparse(codes) else codes * codes
             value += squares @ _in_kind_of(self.surcharges, value)
         if self.gram:
-            value += self.gram * dictionary.misfits(queries, codes, self.target / self.gram)
+            value += self.gram * queries.misfits(codes, self.target / self.gram)
         if self.blocks:
             query_scale = 0.0 if self.gram else self.target / self.blocks
-            value += self.blocks * row_sums(dictionary.class_misfits(queries, codes, query_scale))
+            value += self.blocks * row_sums(queries.class_misfits(codes, query_scale))
         return value
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from ancr._core.arrays import Array, like, namespace
 from ancr._core.axis import AxisObject
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 _Rule = TypeVar("_Rule", bound="Rule")
 
@@ -46,8 +47,8 @@ class Rule(AxisObject, ABC):
     >>> from ancr.axes.rules import Rule
     >>> class Energy(Rule):
     ...     name = "energy"
-    ...     def scores(self, dictionary, queries, codes):
-    ...         return dictionary.class_norms(codes)
+    ...     def scores(self, queries, codes):
+    ...         return queries.dictionary.class_norms(codes)
     >>> X, y = load_iris(return_X_y=True)
     >>> ANCRClassifier(rule=Energy()).fit(X[::2], y[::2]).predict(X[1::50])
     array([0, 1, 2])
@@ -66,30 +67,28 @@ class Rule(AxisObject, ABC):
         """Compute what all queries share; most rules have nothing to compute."""
 
     @abstractmethod
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores(self, queries: Queries, codes: Array) -> Array:
         """One score per class for each query, larger is better: (n_queries, n_classes).
 
         Parameters
         ----------
-        dictionary : Dictionary
-            The atoms and their classes.
-        queries : array of shape (n_queries, n_features)
-            The queries y.
+        queries : Queries
+            The queries y, with their products; ``queries.dictionary`` has the atoms and their classes.
         codes : array or CSR array of shape (n_queries, n_atoms)
             Their codes c, columns sorted by class.
         """
 
-    def winner(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def winner(self, queries: Queries, codes: Array) -> Array:
         """Index of the class with the largest score, for each query; override it only with a cheaper way there."""
-        return dictionary.xp.argmax(self.scores_of_present(dictionary, queries, codes), axis=1)
+        scores = self.scores_of_present(queries, codes)
+        return namespace(scores).argmax(scores, axis=1)
 
-    def scores_of_present(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores_of_present(self, queries: Queries, codes: Array) -> Array:
         """Scores; −∞ for classes that are known by name but have no samples yet."""
-        scores = self.scores(dictionary, queries, codes)
-        if tuple(scores.shape) != (queries.shape[0], dictionary.n_classes):
-            wanted = (queries.shape[0], dictionary.n_classes)
+        scores, wanted = self.scores(queries, codes), (len(queries), queries.dictionary.n_classes)
+        if tuple(scores.shape) != wanted:
             raise ValueError(f"{self!r}.scores must return one score per query and class, {wanted}, got {scores.shape}")
-        empty = np.diff(dictionary.bounds) == 0
+        empty = np.diff(queries.dictionary.bounds) == 0
         if empty.any():
             xp = namespace(scores)
             scores = xp.where(like(empty, scores), xp.full_like(scores, -float("inf")), scores)
@@ -101,9 +100,9 @@ class Residual(Rule):
 
     name = "res"
 
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores(self, queries: Queries, codes: Array) -> Array:
         """−‖y − X_i c_i‖."""
-        return -class_residuals(dictionary, queries, codes)
+        return -class_residuals(queries, codes)
 
 
 class RegularisedResidual(Rule):
@@ -111,9 +110,9 @@ class RegularisedResidual(Rule):
 
     name = "reg"
 
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores(self, queries: Queries, codes: Array) -> Array:
         """log ‖c_i‖² − log ‖y − X_i c_i‖²."""
-        return log_ratio(dictionary.class_norms(codes), dictionary.class_misfits(queries, codes))
+        return log_ratio(queries.dictionary.class_norms(codes), queries.class_misfits(codes))
 
 
 class Probabilistic(Rule):
@@ -121,9 +120,9 @@ class Probabilistic(Rule):
 
     name = "pro"
 
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores(self, queries: Queries, codes: Array) -> Array:
         """−‖Xc − X_i c_i‖²."""
-        return -dictionary.class_shortfalls(codes)
+        return -queries.dictionary.class_shortfalls(codes)
 
 
 class LabelScore(Rule):
@@ -131,9 +130,9 @@ class LabelScore(Rule):
 
     name = "label"
 
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+    def scores(self, queries: Queries, codes: Array) -> Array:
         """Σ c_i."""
-        return dictionary.class_sums(codes)
+        return queries.dictionary.class_sums(codes)
 
 
 RULES: dict[str, Rule] = {
@@ -146,9 +145,10 @@ def named_rule(rule: str | Rule) -> Rule:
     return RULES[rule] if isinstance(rule, str) else rule
 
 
-def class_residuals(dictionary: BaseDictionary, queries: Array, codes: Array) -> Array:
+def class_residuals(queries: Queries, codes: Array) -> Array:
     """‖y − X_i c_i‖ for each query and class: (n_queries, n_classes)."""
-    return dictionary.xp.sqrt(dictionary.class_misfits(queries, codes))
+    squares = queries.class_misfits(codes)
+    return namespace(squares).sqrt(squares)
 
 
 def log_ratio(norms: Array, squares: Array) -> Array:

@@ -38,7 +38,8 @@ from ancr._core.arrays import (
     unit_rows,
 )
 from ancr._core.axis import AxisObject
-from ancr.dictionary.atoms import BaseDictionary, Dictionary
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.inner_products import KernelDictionary
 from ancr.dictionary.mercer import RBF, Function, Kernel, Polynomial, Precomputed
 
@@ -153,16 +154,6 @@ class Space(AxisObject):
         """Whether samples stay as they are, but for their norm."""
         return self.is_linear and self.power == 1.0
 
-    def judged(self, problem: Any) -> BaseDictionary:
-        """The dictionary whose atoms rules compare with queries.
-
-        Where nothing fixes an origin, neither samples of unit norm nor the problem, decisions must not depend on it
-        either: then it is the one about the mean atom. In units in which squares do not overflow.
-        """
-        if self.normalize or problem.has_origin:
-            return problem.dictionary.in_safe_units
-        return problem.standard_form.problem.dictionary
-
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
         some = take_rows(samples, rows)
@@ -260,7 +251,7 @@ class Space(AxisObject):
     ) -> BaseDictionary:
         """A dictionary with more samples; γ and landmarks stay what they are."""
         rows = self._all_rows(namespace(samples).astype(samples, dictionary.dtype, copy=False))
-        return dictionary.extend(rows, labels, normalize=False, classes=classes, weights=weights)
+        return dictionary.extend(rows, labels, classes=classes, weights=weights)
 
     def _all_rows(self, samples: Array) -> Array:
         """As `rows`, in blocks."""

@@ -83,7 +83,7 @@ def bound_with_atoms_elsewhere(
 def equality_bound(context: BoundContext) -> Array:
     """‖p‖²/σ, on Σc = 1 for p less its mean; where that is poor, the same for better codes plus the way to them."""
     bounds, xp, newton = _by_curvature(context), context.dictionary.xp, context.hessian.newton
-    if newton is None or bool(xp.all(bounds <= _GOOD * context.squares)):
+    if newton is None or bool(xp.all(bounds <= _GOOD * context.queries.squares)):
         return bounds
     better, fall = context.moved(context.dictionary.like(newton(to_numpy(context.pull))))
     improved = _by_curvature(better) + fall
@@ -116,7 +116,7 @@ def l1_bound(context: BoundContext) -> Array:
     hardest = xp.max(pulls / quadratic.multiples_like(pulls), axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     if context.dictionary.knows_lengths:
-        squares = quadratic.squares(context.dictionary, context.queries, context.codes)
+        squares = quadratic.squares(context.queries, context.codes)
     else:  # ‖r‖² of a residual in the span of the atoms
         length = lengths_of(context.pull) + lengths_of(context.slack)
         squares = length**2 / context.hessian.curvature if not context.hessian.lost_share else float("inf")
@@ -245,7 +245,7 @@ def _improved(context: BoundContext, bounds: Array, improve: Callable[[BoundCont
 
     ``good`` is the bound that is good enough for a query.
     """
-    good, improved = _GOOD * to_numpy(context.squares), np.array(to_numpy(bounds))
+    good, improved = _GOOD * to_numpy(context.queries.squares), np.array(to_numpy(bounds))
     for row in np.flatnonzero(~(improved <= good)).tolist():
         improved[row] = np.fmin(improved[row], improve(context.row(row), good[row]))
     return like(improved, context.pull)
@@ -254,7 +254,7 @@ def _improved(context: BoundContext, bounds: Array, improve: Callable[[BoundCont
 def _by_tight_atoms(bound: Callable[[BoundContext, np.ndarray], float], one: BoundContext, good: float) -> float:
     """The least of the bounds of one query by its tight atoms: those in use and those whose pull is close to zero."""
     lengths, raised = to_numpy(one.hessian.atom_lengths), to_numpy(one.raised_pull)[0]
-    used, size, least = to_numpy(dense(one.codes))[0] > 0.0, float(one.squares[0]) ** 0.5, np.inf
+    used, size, least = to_numpy(dense(one.codes))[0] > 0.0, float(one.queries.squares[0]) ** 0.5, np.inf
     for share in _TIGHT:
         tight = np.flatnonzero(((raised > -share * lengths * size) | used) & (lengths > 0.0))
         if 0 < len(tight) <= _MOST_TIGHT and not least <= good:

@@ -19,7 +19,8 @@ from ancr._core.arrays import Array, to_numpy
 from ancr._core.psd import psd_solver
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary, about_mean
-from ancr.dictionary.inner_products import eigenvalues_of
+from ancr.dictionary.derived import checked
+from ancr.dictionary.psd_checks import eigenvalues_of
 
 EPS = float(np.finfo(float).eps)
 # A curvature that proves nothing.
@@ -43,7 +44,7 @@ class Hessian:
     def __init__(self, problem: Problem) -> None:
         quadratic = problem.quadratic
         weight = quadratic.gram + quadratic.blocks
-        dictionary, taken = problem.dictionary.in_double.checked(quadratic.ridge / weight)
+        dictionary, taken = checked(problem.dictionary.in_double, quadratic.ridge / weight)
         quadratic = replace(quadratic, ridge=quadratic.ridge - weight * taken)
         given = replace(problem, dictionary=dictionary, quadratic=quadratic)
         self.form, self._longest_given = given.standard_form, dictionary.longest
@@ -69,7 +70,7 @@ class Hessian:
 
     def times(self, codes: np.ndarray) -> np.ndarray:
         """He for each row e."""
-        return -to_numpy(self.problem.quadratic.pull(self.dictionary, None, self.dictionary.like(codes)))
+        return to_numpy(self.problem.quadratic.times_codes(self.dictionary, self.dictionary.like(codes)))
 
     def unit_rows(self, atoms: np.ndarray) -> np.ndarray:
         """He for the unit vectors of some atoms, each divided by the length of its atom."""

@@ -11,6 +11,7 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.hessian import EPS, Hessian
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class BoundContext:
     ----------
     hessian : Hessian
         What is known about the problem independently of the query.
-    queries, codes : array
-        In double precision and standard form; codes dense or CSR.
+    queries : Queries
+        In double precision and standard form.
+    codes : array or CSR array
+        In double precision.
     """
 
     hessian: Hessian
-    queries: Array
+    queries: Queries
     codes: Any
 
     @property
@@ -52,12 +55,7 @@ class BoundContext:
     @cached_property
     def pull(self) -> Array:
         """p = b − Hc for all atoms."""
-        return self.quadratic.pull(self.dictionary, self.queries, self.codes)
-
-    @cached_property
-    def squares(self) -> Array:
-        """‖y‖² of each query."""
-        return self.dictionary.squared_norms(self.queries)
+        return self.quadratic.pull(self.queries, self.codes)
 
     @cached_property
     def span(self) -> Array:
@@ -74,14 +72,14 @@ class BoundContext:
         """
         steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
         of_the_sum = EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
-        share = steps * EPS / 2.0 + self.dictionary.value_rounding(self.queries)
+        share = steps * EPS / 2.0 + self.queries.rounding
         return share * self._terms + of_the_sum
 
     @cached_property
     def _terms(self) -> Array:
         """Length of the query and of the code: what pulls and misfits are made of."""
         reach = self.quadratic.reach(self.dictionary)
-        return self.dictionary.xp.sqrt(reach * self.squares) + self.span
+        return self.dictionary.xp.sqrt(reach * self.queries.squares) + self.span
 
     @cached_property
     def members(self) -> Array:
@@ -91,7 +89,7 @@ class BoundContext:
     @cached_property
     def value(self) -> Array:
         """The objective without the constant that no code can reach, the price of a relaxation included."""
-        value = self.quadratic.excess(self.dictionary, self.queries, self.codes)
+        value = self.quadratic.excess(self.queries, self.codes)
         return value + self.price * row_squares(self.codes - self.members) if self.price else value
 
     def at_most(self, value: Array) -> Array:
@@ -156,7 +154,7 @@ class BoundContext:
     def row(self, row: int) -> BoundContext:
         """The same for one query."""
         one = slice(row, row + 1)
-        return BoundContext(self.hessian, self.queries[one, :], self.codes[one, :])
+        return BoundContext(self.hessian, self.queries.take(one), self.codes[one, :])
 
 
 def lengths_of(rows: Array) -> Array:

@@ -12,7 +12,7 @@ from ancr._core.arrays import Array, concat, in_double, map_rows, row_sums, take
 from ancr.axes.problem import Problem
 from ancr.certificate.gap import Certificate
 from ancr.certificate.tolerances import Tolerances
-from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,12 +30,10 @@ class Solution:
         for ADMM with a fixed number of iterations, which makes no test.
     problem : Problem
         The problem that was solved.
-    queries : array of shape (n_queries, n_features)
-        The queries that were coded.
+    queries : Queries
+        The queries that were coded, as ``queries.rows``, with the products that are known.
     history : array of shape (n_iterations, n_queries) or None
         Objective after each iteration, if requested. A query that stopped keeps its last value.
-    knowing : BaseDictionary or None
-        The dictionary that knows its inner products with the queries, from a solver that has them at hand.
 
     Examples
     --------
@@ -53,9 +51,8 @@ class Solution:
     n_iter: Array
     converged: Array
     problem: Problem
-    queries: Array
+    queries: Queries
     history: Array | None = None
-    knowing: BaseDictionary | None = None
 
     def __repr__(self) -> str:
         queries, atoms = self.sorted_codes.shape
@@ -118,15 +115,13 @@ class Solution:
         """The solution whose gap and violation certify this one: itself, without a relaxation."""
         return self
 
-    def _by_block(self, function: Callable[[Array, Any], Array]) -> Array:
+    def _by_block(self, function: Callable[[Queries, Any], Array]) -> Array:
         row_bytes = 3 * self.problem.dictionary.n_atoms * 8
 
         def work(block: slice) -> Array:
-            queries = self.queries[block, :]
-            with self.problem.dictionary.keeping(queries):
-                return function(queries, self.sorted_codes[block, :])
+            return function(self.queries.take(block), self.sorted_codes[block, :])
 
-        return concat(map_rows(work, self.queries, row_bytes))
+        return concat(map_rows(work, self.queries.rows, row_bytes))
 
     @cached_property
     def objective(self) -> Array:
@@ -165,10 +160,9 @@ class Solution:
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""
-        names = ("sorted_codes", "n_iter", "converged", "queries")
-        taken = {name: take_rows(getattr(self, name), chosen) for name in names}
+        taken = {name: take_rows(getattr(self, name), chosen) for name in ("sorted_codes", "n_iter", "converged")}
         history = None if self.history is None else take_rows(self.history.T, chosen).T
-        return replace(self, **taken, history=history, knowing=None)
+        return replace(self, **taken, queries=self.queries.take(chosen), history=history)
 
     def with_history(self) -> Solution:
         """The same solution with its objective as the history, for a solver that records no iterations."""
@@ -177,13 +171,14 @@ class Solution:
     @classmethod
     def join(cls, parts: Sequence[Solution]) -> Solution:
         """The solutions of consecutive blocks of queries as one."""
-        return replace(parts[0], knowing=None) if len(parts) == 1 else cls(**cls._joined(parts))
+        return parts[0] if len(parts) == 1 else cls(**cls._joined(parts))
 
     @classmethod
     def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
-        rows = ("sorted_codes", "n_iter", "converged", "queries")
+        rows = ("sorted_codes", "n_iter", "converged")
         joined = {name: concat([getattr(part, name) for part in parts]) for name in rows}
         histories = [part.history for part in parts if part.history is not None]
+        joined["queries"] = Queries.of(parts[0].queries.dictionary, concat([part.queries.rows for part in parts]))
         return {**joined, "problem": parts[0].problem, "history": _side_by_side(histories) if histories else None}
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.thumbnails import png_uri
-from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,34 +118,25 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_block(
-    dictionary: BaseDictionary, queries: Array, codes: Array, predicted: np.ndarray, top: int
-) -> list[Explanation]:
-    """One `Explanation` per query, for a block of queries, as NumPy arrays for codes of any library."""
-    codes, norms = sparse.csr_array(to_numpy(codes)), np.sqrt(to_numpy(dictionary.squared_norms(queries)))
+def explain_block(queries: Queries, codes: Array, predicted: np.ndarray, top: int) -> list[Explanation]:
+    """One `Explanation` per query of a block, as NumPy arrays for codes of any library."""
+    codes, norms = sparse.csr_array(to_numpy(codes)), np.sqrt(to_numpy(queries.squares))
     ends = zip(codes.indptr[:-1], codes.indptr[1:], predicted, strict=True)
     return [
-        _explain(dictionary, queries, row, norms[row] or 1.0, codes.indices[a:b], codes.data[a:b], label, top)
+        _explain(queries, row, norms[row] or 1.0, codes.indices[a:b], codes.data[a:b], label, top)
         for row, (a, b, label) in enumerate(ends)
     ]
 
 
 def _explain(
-    dictionary: BaseDictionary,
-    queries: Array,
-    row: int,
-    norm: float,
-    support: np.ndarray,
-    weights: np.ndarray,
-    label: Any,
-    top: int,
+    queries: Queries, row: int, norm: float, support: np.ndarray, weights: np.ndarray, label: Any, top: int
 ) -> Explanation:
-    strongest = np.argsort(-np.abs(weights), kind="stable")[:top]
+    dictionary, strongest = queries.dictionary, np.argsort(-np.abs(weights), kind="stable")[:top]
     shares = np.empty(len(strongest))
     for place, i in enumerate(strongest):
         own = np.flatnonzero(dictionary.labels[support] == dictionary.labels[support[i]])
         own = np.concatenate([[i], own[own != i]])
-        with_it, without = dictionary.lengths_with_and_without(queries, row, support[own], weights[own], 0)
+        with_it, without = queries.lengths_with_and_without(row, support[own], weights[own], 0)
         shares[place] = (without - with_it) / norm
     chosen = support[strongest]
     return Explanation(

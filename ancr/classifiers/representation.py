@@ -43,6 +43,7 @@ from ancr.certificate.solution import Solution
 from ancr.classifiers.explanation import Explanation, explain_block
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 from ancr.solvers import PARAMETER_CONSTRAINTS, Solver, make_solver
 from ancr.solvers.choice import named_solver
 
@@ -239,7 +240,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         if "_prepare_later" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
         learned = self._prepare_later()
-        self.dictionary_.settle()
+        self.dictionary_.growth = None  # what was not needed is not kept
         vars(self).update(learned)
         vars(self).pop("_prepare_later", None)
         return learned["solver_"]
@@ -273,10 +274,10 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         """What `fit` learns besides the dictionary: ``{attribute: value}``."""
         n, d = dictionary.n_atoms, dictionary.dimension
         problem = self.problem(dictionary)
-        judged = space.judged(problem)
+        seen = problem.rule_dictionary(space.normalize)
         with blas_threads_for(2 * n * d * min(n, d)):
-            rule = self.make_rule().prepare(judged)
-            return {"solver_": self._make_solver(problem), "_rule": rule, "_judged_by": judged}
+            rule = self.make_rule().prepare(seen)
+            return {"solver_": self._make_solver(problem), "_rule": rule, "_rule_dictionary": seen}
 
     def problem(self, dictionary: BaseDictionary) -> Problem:
         """The problem of a query over a dictionary."""
@@ -312,8 +313,8 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         )
         return tags
 
-    def map_solutions(self, method: str, X: Any, then: Callable[[Array, Solution], Any]) -> list[Any]:
-        """Results of ``then(queries, solution)`` on each block of queries, for a public method."""
+    def map_solutions(self, method: str, X: Any, then: Callable[[Solution], Any]) -> list[Any]:
+        """Results of ``then(solution)`` on each block of queries, for a public method."""
         check_is_fitted(self)
         caller = f"Inputs passed to {type(self).__name__}.{method}()"
         check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
@@ -324,23 +325,20 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return self.solver_.map(X, then, self._to_rows)
 
-    def winners(self, queries: Array, solution: Solution) -> Array:
-        """Index of the winning class, for each query."""
-        return self._rule.winner(*self._seen_by_rule(queries, solution.knowing), solution.sorted_codes)
+    def winners(self, solution: Solution) -> Array:
+        """Index of the winning class, for each query of a block."""
+        return self._rule.winner(self._seen_by_rule(solution.queries), solution.sorted_codes)
 
-    def _seen_by_rule(self, queries: Array, knowing: BaseDictionary | None = None) -> tuple[BaseDictionary, Array]:
-        """The dictionary and the queries that the rule compares: about the mean atom where nothing fixes an origin.
+    def _seen_by_rule(self, queries: Queries) -> Queries:
+        """Queries as the rule compares them with atoms: about the mean atom where nothing fixes an origin."""
+        seen = queries.seen_by(self._rule_dictionary)
+        if self._rule_dictionary.has_coordinates and not self.space_.normalize:
+            _check_squares(seen.rows)
+        return seen
 
-        ``knowing`` is a dictionary that knows the inner products with these queries already, or None.
-        """
-        moved = self._judged_by.moved(queries)
-        if self._judged_by.has_coordinates and not self.space_.normalize:
-            _check_squares(moved)
-        return (knowing if knowing is not None and self._judged_by is self.dictionary_ else self._judged_by), moved
-
-    def decide(self, queries: Array, solution: Solution) -> Array:
+    def decide(self, solution: Solution) -> Array:
         """Decision values of coded queries, one per class."""
-        return self._rule.scores_of_present(*self._seen_by_rule(queries, solution.knowing), solution.sorted_codes)
+        return self.scores_of_codes(solution.queries, solution.sorted_codes)
 
     @property
     def used_rule(self) -> Rule:
@@ -348,23 +346,21 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._rule
 
-    def scores_of_codes(self, queries: Array, codes: Any, knowing: BaseDictionary | None = None) -> Array:
-        """Decision values of rows of the dictionary whose codes are known already.
+    def scores_of_codes(self, queries: Queries, codes: Any) -> Array:
+        """Decision values of queries whose codes are known already.
 
         Parameters
         ----------
-        queries : array of shape (n_queries, n_features)
-            Rows as the dictionary has them, after power and unit norm.
+        queries : Queries
+            Of ``dictionary_``.
         codes : array or CSR array of shape (n_queries, n_atoms)
             Columns in the dictionary's order.
-        knowing : BaseDictionary or None
-            The dictionary that knows the inner products with these queries already.
 
         Returns
         -------
         array of shape (n_queries, n_classes)
         """
-        return self._rule.scores_of_present(*self._seen_by_rule(queries, knowing), codes)
+        return self._rule.scores_of_present(self._seen_by_rule(queries), codes)
 
     def _decisions(self, method: str, X: Any) -> Array:
         return concat(self.map_solutions(method, X, self.decide))
@@ -495,8 +491,9 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``.
         """
 
-        def residuals(queries: Array, solution: Solution) -> Array:
-            return class_residuals(*self._seen_by_rule(queries), solution.sorted_codes) / self._judged_by.units
+        def residuals(solution: Solution) -> Array:
+            seen = self._seen_by_rule(solution.queries)
+            return class_residuals(seen, solution.sorted_codes) / seen.dictionary.units
 
         return concat(self.map_solutions("residuals", X, residuals))
 
@@ -514,7 +511,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             Columns in the order of the samples given to `fit`; NumPy codes are CSR where the set makes them sparse,
             codes of other libraries are dense.
         """
-        return concat(self.map_solutions("codes", X, lambda queries, solution: solution.codes))
+        return concat(self.map_solutions("codes", X, lambda solution: solution.codes))
 
     def explain(self, X: Any, top: int = 5) -> list[Explanation]:
         """The training samples that decided each query.
@@ -533,13 +530,13 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         """
         return list(chain.from_iterable(self.map_solutions("explain", X, self._explainer(top))))
 
-    def _explainer(self, top: int) -> Callable[[Array, Solution], list[Explanation]]:
+    def _explainer(self, top: int) -> Callable[[Solution], list[Explanation]]:
         if not isinstance(top, Integral) or top < 1:
             raise ValueError(f"top must be a positive integer, got {top!r}")
 
-        def explain(queries: Array, solution: Solution) -> list[Explanation]:
-            labels = to_numpy(self.labels(self.winners(queries, solution)))
-            return explain_block(*self._seen_by_rule(queries), solution.sorted_codes, labels, top)
+        def explain(solution: Solution) -> list[Explanation]:
+            labels = to_numpy(self.labels(self.winners(solution)))
+            return explain_block(self._seen_by_rule(solution.queries), solution.sorted_codes, labels, top)
 
         return explain
 
@@ -568,8 +565,8 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         """
         explain = self._explainer(top)
 
-        def both(queries: Array, solution: Solution) -> tuple[Array, list[Explanation]]:
-            return self.decide(queries, solution), explain(queries, solution)
+        def both(solution: Solution) -> tuple[Array, list[Explanation]]:
+            return self.decide(solution), explain(solution)
 
         decisions, explanations = zip(*self.map_solutions("judge", X, both), strict=True)
         decisions = concat(decisions)

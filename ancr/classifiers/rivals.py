@@ -15,6 +15,7 @@ from ancr.axes.sets import Set
 from ancr.classifiers.presets import PenalisedClassifier
 from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 from ancr.solvers import Solver, SparseAugmented, make_solver
 
 
@@ -295,12 +296,12 @@ class Mixed(Rule):
         problem = Problem.of(dictionary, "subspace", "free", alpha=alpha)
         self._alone = make_solver("closed_form", problem)
 
-    def scores(self, dictionary: BaseDictionary, queries: Array, codes: Any) -> Array:
+    def scores(self, queries: Queries, codes: Any) -> Array:
         """log ‖c_i‖² − log [(1−w)·‖y − X_i ĉ_i‖² + w·‖y − X_i c_i‖²]."""
-        subspaces = dictionary.class_misfits(queries, self._alone.solve(queries).sorted_codes)
-        together = dictionary.class_misfits(queries, codes)
+        subspaces = queries.class_misfits(self._alone.solve_block(queries).sorted_codes)
+        together = queries.class_misfits(codes)
         mixed = (1.0 - self.weight) * subspaces + self.weight * together
-        return log_ratio(dictionary.class_norms(codes), mixed)
+        return log_ratio(queries.dictionary.class_norms(codes), mixed)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -20,12 +20,12 @@ def predict_certified(classifier, queries):
         return classifier.predict(queries), lambda: None
     proofs, infeasible = [], []
 
-    def decide(rows, solution):
+    def decide(solution):
         if sparse.issparse(solution.proof.sorted_codes):
             proofs.append(solution.proof)
         elif solution.problem.constraint.has_inequalities:
-            infeasible.append(np.zeros(len(rows), bool))
-        return final.winners(rows, solution)
+            infeasible.append(np.zeros(len(solution.queries), bool))
+        return final.winners(solution)
 
     samples = queries if steps is None else steps.transform(queries)
     labels = final.labels(concat(final.map_solutions("predict", samples, decide)))

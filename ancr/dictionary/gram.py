@@ -1,6 +1,9 @@
 """Products between atoms: computed from scratch, or extended from those of a smaller dictionary."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +31,16 @@ class Growth:
         Positions in the larger dictionary: of the smaller one's atoms, in their order there, and of the new atoms.
     """
 
-    held: dict
+    held: dict[str, Any]
     old: np.ndarray
     new: np.ndarray
+
+    @classmethod
+    def of(cls, before: Growth | None, held: dict[str, Any], old: np.ndarray, new: np.ndarray) -> Growth | None:
+        """What there is to extend: matrices held now, or those that the smaller dictionary has not extended yet."""
+        if held:
+            return cls(held, old, new)
+        return before and cls(before.held, old[before.old], np.concatenate([old[before.new], new]))
 
     def extend_gram(self, atoms):
         """The larger Gram matrix: the old entries moved to their places, products computed only for the new rows."""

@@ -23,7 +23,9 @@ from ancr._core.files import PathLike
 from ancr.axes.problem import Problem
 from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import Space
-from ancr.dictionary.atoms import BaseDictionary, Dictionary, kind_of_labels
+from ancr.dictionary.atoms import kind_of_labels
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.products import Queries
 from ancr.distributed.shards import Answer, Description, Question, Shard, ShardedQuery, price
 from ancr.solvers.choice import find_solver
 from ancr.solvers.working_set.pricing import settle
@@ -291,7 +293,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def _decisions(self, X: Any) -> np.ndarray:
         rule = self.estimator.make_rule()
 
-        def scores(dictionary: BaseDictionary, queries: np.ndarray, codes: sparse.csr_array) -> np.ndarray:
-            return rule.prepare(dictionary).scores(dictionary, queries, codes)
+        def scores(queries: Queries, codes: sparse.csr_array) -> np.ndarray:
+            return rule.prepare(queries.dictionary).scores(queries, codes)
 
         return np.array([query.per_class(scores) for query in self._optimise(X)])

@@ -23,7 +23,8 @@ from ancr._core.arrays import unit_rows
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import Set
 from ancr.certificate.bounds import bound_with_atoms_elsewhere
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.products import Queries
 from ancr.solvers.working_set.pricing import Candidates
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP
 
@@ -309,7 +310,8 @@ class ShardedQuery(Candidates):
 
     def _solve(self) -> None:
         self._problem = self.optimise(self._dictionary(slice(None)))
-        query, code = self.query[None], self.code[self._problem.dictionary.order][None]
+        dictionary = self._problem.dictionary
+        query, code = Queries.of(dictionary, self.query[None]), self.code[dictionary.order][None]
         self.residual = self.quadratic.target * self.query - self.quadratic.gram * (self.code @ self.vectors)
         self.objective = self._problem.objective(query, code)[0]
         self._scale = self._problem.scale(query, code)[0] or 1.0
@@ -320,7 +322,7 @@ class ShardedQuery(Candidates):
         used = used if len(used) else np.arange(1)  # a code of zeros still has residuals
         dictionary = self._dictionary(used)
         weights = self.code[used][dictionary.order]
-        return rule(dictionary, self.query[None], sparse.csr_array(weights[None]))[0]
+        return rule(Queries.of(dictionary, self.query[None]), sparse.csr_array(weights[None]))[0]
 
     def _dictionary(self, chosen: slice | np.ndarray) -> Dictionary:
         """Some of the atoms held. Always in double precision: the certificate is, and these problems are small."""

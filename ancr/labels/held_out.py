@@ -26,6 +26,7 @@ from sklearn.base import clone
 from ancr._core.arrays import Array, dense, to_numpy
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 from ancr.selection.temperature import fit_temperature
 from ancr.solvers.leave_one_out import LeaveOneOut
 
@@ -150,8 +151,8 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     squares = np.maximum(to_numpy(dictionary.squares), 1e-300)
 
     def judge(rows: slice, c: Any, z: Any) -> tuple[np.ndarray, ...]:
-        codes, queries = (z if classifier.code == "z" else c), dictionary.own_queries(rows)
-        misfits = _knowing(dictionary, rows, queries).misfits(queries, codes)
+        codes = z if classifier.code == "z" else c
+        misfits = Queries.of_atoms(dictionary, rows).misfits(codes)
         shares = np.asarray(to_numpy(misfits), float) / squares[rows]
         return _scores(classifier, rows, codes, codes), *_witnesses(dictionary, rows, codes), shares
 
@@ -163,14 +164,9 @@ def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgem
     return _in_given_order(dictionary, decisions, [sharp, smooth], witnesses, misfits, ~alone)
 
 
-def _knowing(dictionary: BaseDictionary, rows: slice, queries: Array) -> BaseDictionary:
-    return dictionary.knowing_cross(queries, dictionary.gram[rows, :], dictionary.squares[rows])
-
-
 def _scores(classifier: Any, rows: slice, c: Any, z: Any) -> np.ndarray:
     """Decision values of the classifier's rule for atoms whose codes over the others are known."""
-    queries = classifier.dictionary_.own_queries(rows)
-    scores = classifier.scores_of_codes(queries, c, _knowing(classifier.dictionary_, rows, queries))
+    scores = classifier.scores_of_codes(Queries.of_atoms(classifier.dictionary_, rows), c)
     return np.asarray(to_numpy(scores), float)
 
 
@@ -178,11 +174,7 @@ def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
     """The problem with atoms of other weights."""
     before = problem.dictionary.weights
     both = weights if before is None else before * weights
-    dictionary = replace(problem.dictionary, weights=both)
-    for name in ("gram", "block_grams", "squares"):  # they do not depend on weights
-        if name in vars(problem.dictionary):
-            vars(dictionary)[name] = vars(problem.dictionary)[name]
-    return replace(problem, dictionary=dictionary, quadratic=problem.quadratic.priced(weights))
+    return replace(problem, dictionary=problem.dictionary.reweighted(both), quadratic=problem.quadratic.priced(weights))
 
 
 def _witnesses(dictionary: BaseDictionary, rows: slice, codes: Any) -> tuple[np.ndarray, ...]:
@@ -226,11 +218,10 @@ def _in_given_order(
     )
 
 
-def _misfits_and_codes(queries: Array, solution: Any) -> tuple[np.ndarray, np.ndarray]:
-    dictionary, codes = solution.problem.dictionary, solution.codes
-    squares = np.maximum(to_numpy(dictionary.squared_norms(queries)), 1e-300)
-    misfits = to_numpy(dictionary.misfits(queries, solution.sorted_codes)) / squares
-    return misfits, to_numpy(dense(codes))
+def _misfits_and_codes(solution: Any) -> tuple[np.ndarray, np.ndarray]:
+    squares = np.maximum(to_numpy(solution.queries.squares), 1e-300)
+    misfits = to_numpy(solution.queries.misfits(solution.sorted_codes)) / squares
+    return misfits, to_numpy(dense(solution.codes))
 
 
 def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], part: Callable[..., Array]) -> Judgement:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ancr._core.arrays import Array, check_same_kind, in_double, to_numpy
+from ancr._core.arrays import check_same_kind, in_double, to_numpy
 from ancr.dictionary.atoms import BaseDictionary, check_samples
+from ancr.dictionary.products import Queries
 
 # A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
 NEAR = 0.2
@@ -43,7 +44,7 @@ def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair
 
 def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair]:
     rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-    apart = _distances(dictionary, dictionary.own_queries(rows), dictionary.squares[rows])
+    apart = _distances(_atoms(dictionary, rows))
     left, right = np.nonzero(apart <= limit)
     keep = left + start < right
     ends = np.sort([dictionary.order[left[keep] + start], dictionary.order[right[keep]]], axis=0)
@@ -65,8 +66,7 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
     limit, found = _limit(exact, near), []
     for start in range(0, samples.shape[0], _ROWS):
         rows = classifier.space_.rows(samples[start : min(start + _ROWS, samples.shape[0]), :])
-        queries = exact.moved(in_double(rows))
-        apart = _distances(exact, queries, exact.squared_norms(queries))
+        apart = _distances(Queries.of(dictionary, rows).in_double.seen_by(exact))
         for row, atom in zip(*np.nonzero(apart <= limit), strict=True):
             found.append(Pair(int(dictionary.order[atom]), start + int(row), float(apart[row, atom])))
     return _sorted(found)
@@ -89,15 +89,20 @@ def _usual_distance(dictionary: BaseDictionary) -> float:
     nearest = []
     for start in range(0, dictionary.n_atoms, _ROWS):
         rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-        apart = _distances(dictionary, dictionary.own_queries(rows), dictionary.squares[rows])
+        apart = _distances(_atoms(dictionary, rows))
         apart[np.arange(apart.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
         nearest.append(apart.min(axis=1))
     return float(np.median(np.concatenate(nearest)))
 
 
-def _distances(dictionary: BaseDictionary, queries: Array, squares: Array) -> np.ndarray:
-    """‖x − y‖ for queries y with these ‖y‖², and all atoms x."""
-    apart = in_double(squares)[:, None] + dictionary.squares - 2.0 * in_double(dictionary.cross(queries))
+def _atoms(dictionary: BaseDictionary, rows: slice) -> Queries:
+    """Atoms as queries, without a Gram matrix."""
+    return Queries.of(dictionary, dictionary.atoms[rows, :], squares=dictionary.squares[rows])
+
+
+def _distances(queries: Queries) -> np.ndarray:
+    """‖x − y‖ for queries y and all atoms x."""
+    apart = in_double(queries.squares)[:, None] + queries.dictionary.squares - 2.0 * in_double(queries.cross)
     return np.sqrt(np.maximum(to_numpy(apart), 0.0))
 
 

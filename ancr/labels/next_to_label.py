@@ -26,6 +26,7 @@ from ancr._core.messages import naming
 from ancr.axes.problem import Problem
 from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.atoms import BaseDictionary, check_samples
+from ancr.dictionary.products import Queries
 from ancr.solvers.choice import make_solver
 
 # Batches of the least sure samples that one is chosen from.
@@ -212,7 +213,8 @@ def _best_represented(
 
         def work(block: slice) -> np.ndarray:
             part = queries[block, :]
-            both = in_double(candidates.cross(part)) - in_double(labelled.cross(part)) @ codes.T
+            of_candidates, of_labelled = (in_double(Queries.of(d, part).cross) for d in (candidates, labelled))
+            both = of_candidates - of_labelled @ codes.T
             return np.asarray(to_numpy(both), float) / ridge
 
         return np.concatenate(map_rows(work, queries, 16 * (labelled.n_atoms + candidates.n_atoms)))
@@ -284,7 +286,7 @@ def _farthest(estimator: Any, samples: Array, n: int, labelled: Array) -> np.nda
     for _ in range(n):
         best = int(np.argmax(nearest))
         chosen.append(best)
-        products = to_numpy(in_double(own.cross(rows[best : best + 1, :])))[0]
+        products = to_numpy(in_double(Queries.of(own, rows[best : best + 1, :]).cross))[0]
         nearest = np.minimum(nearest, squares + squares[best] - 2.0 * products)
         nearest[chosen] = -np.inf
     return np.array(chosen)
@@ -294,8 +296,8 @@ def _square_to_nearest(atoms: BaseDictionary, rows: Array) -> np.ndarray:
     """‖y − x‖² to the nearest atom x, for each row y."""
 
     def work(block: slice) -> np.ndarray:
-        part = rows[block, :]
-        apart = in_double(atoms.squared_norms(part))[:, None] + atoms.squares - 2.0 * in_double(atoms.cross(part))
+        part = Queries.of(atoms, rows[block, :])
+        apart = in_double(part.squares)[:, None] + atoms.squares - 2.0 * in_double(part.cross)
         return to_numpy(atoms.xp.min(apart, axis=1))
 
     return np.concatenate(map_rows(work, rows, 16 * atoms.n_atoms))

@@ -402,11 +402,11 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
 
     def _learned(self, used, best, tried, running, labels, space, dictionary):
         problem = best.candidate.problem(dictionary)
-        judged = space.judged(problem)
+        seen = problem.rule_dictionary(space.normalize)
         return {
             "solver_": make_solver(self.solver, problem, tol=self.tol, code=self.code),
-            "_rule": named_rule(best.rule).prepare(judged),
-            "_judged_by": judged,
+            "_rule": named_rule(best.rule).prepare(seen),
+            "_rule_dictionary": seen,
             "best_index_": tried.index(best),
             "best_params_": {
                 **best.params,
@@ -495,10 +495,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         parts = self.map_solutions(
             method,
             X,
-            lambda queries, solution: (
-                self._rule.scores(self.dictionary_, queries, solution.sorted_codes),
-                concentration(self.dictionary_, solution.sorted_members),
-            ),
+            lambda solution: (self.decide(solution), concentration(self.dictionary_, solution.sorted_members)),
         )
         decisions, concentrations = zip(*parts, strict=True)
         return concat(decisions), concat(concentrations)

@@ -13,6 +13,8 @@ from ancr.axes.problem import Problem
 from ancr.axes.rules import Rule, named_rule
 from ancr.axes.sets import Set
 from ancr.axes.spaces import Space
+from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 from ancr.selection.calibration import brier_losses, concentration, fit_temperature
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
@@ -127,19 +129,12 @@ def leave_one_out(dictionary, candidates, rules, code):
     temperatures, prepared = [None] * len(rules), _PreparedRules(rules)
     for candidate in candidates:
         problem = candidate.problem(single)
-        judged = candidate.space.judged(problem)
-        own_rules = prepared.of(judged)
+        own_rules = prepared.of(problem.rule_dictionary(candidate.space.normalize))
 
-        def decide(rows, c, z, judged=judged, own_rules=own_rules):
-            codes, queries = (z if code == "z" else c), single.own_queries(rows)
-            if judged is single:
-                seen = single.knowing_cross(queries, single.gram[rows, :], single.squares[rows]), queries
-            else:
-                seen = judged, judged.moved(queries)
-            values = [rule.scores(*seen, codes) for rule in own_rules]
+        def decide(rows, c, z, own_rules=own_rules):
             # Without its only sample a class comes last.
             left = np.eye(single.n_classes, dtype=bool)[single.labels[rows]] & alone[rows][:, None]
-            return *(_put_last(decisions, left) for decisions in values), concentration(single, z), _entries(z)
+            return own_rules.decide(Queries.of_atoms(single, rows), z if code == "z" else c, z, left)
 
         *decisions, concentrations, used = zip(*loo.map(problem, decide), strict=True)
         for place, (rule, parts) in enumerate(zip(rules, decisions, strict=True)):
@@ -165,11 +160,29 @@ class _PreparedRules:
 
     def of(self, dictionary):
         """The rules, prepared for a dictionary."""
-        for known, prepared in self._known:
-            if known is dictionary:
-                return prepared
-        self._known = [*self._known[-1:], (dictionary, [rule.prepare(dictionary) for rule in self._rules])]
-        return self._known[-1][1]
+        for known in self._known:
+            if known.dictionary is dictionary:
+                return known
+        prepared = [rule.prepare(dictionary) for rule in self._rules]
+        self._known = [*self._known[-1:], _RulesOfOne(dictionary, prepared)]
+        return self._known[-1]
+
+
+@dataclass(frozen=True)
+class _RulesOfOne:
+    """Rules, prepared for one dictionary."""
+
+    dictionary: BaseDictionary
+    rules: list
+
+    def decide(self, queries, codes, members, last):
+        """Decision values for each rule, then the concentrations and the number of entries of the codes in the set.
+
+        ``last`` is a NumPy mask of queries and classes that come last.
+        """
+        seen = queries.seen_by(self.dictionary)
+        values = [_put_last(rule.scores(seen, codes), last) for rule in self.rules]
+        return *values, concentration(queries.dictionary, members), _entries(members)
 
 
 def _coarse(dictionary):
@@ -246,15 +259,11 @@ class Folds:
         empty = np.diff(dictionary.bounds)[None, :] == 0
         rules, results = _PreparedRules(self.rules), []
         for candidate, solver in zip(self.candidates, self._solvers(dictionary), strict=True):
-            judged = space.judged(candidate.problem(dictionary))
-            own_rules = rules.of(judged)
+            own_rules = rules.of(candidate.problem(dictionary).rule_dictionary(space.normalize))
 
-            def decide(rows, solution, judged=judged, own_rules=own_rules):
-                codes, z = solution.sorted_codes, solution.sorted_members
-                seen = rows if judged is dictionary else judged.moved(rows)
+            def decide(solution, own_rules=own_rules):
                 # A class missing from the training part comes last.
-                values = [_put_last(rule.scores(judged, seen, codes), empty) for rule in own_rules]
-                return *values, concentration(dictionary, z), _entries(z)
+                return own_rules.decide(solution.queries, solution.sorted_codes, solution.sorted_members, empty)
 
             *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
             decisions = [row_major(concat(part), dictionary.xp.float32) for part in values]

@@ -120,7 +120,7 @@ def solve(
     with naming("queries"):
         queries = _check_queries(queries, atoms)
     prepared = make_solver(solver, problem, tol=tol)
-    parts = prepared.map(queries, lambda rows, solution: solution, where.to_rows, history=history)
+    parts = prepared.map(queries, lambda solution: solution, where.to_rows, history=history)
     return type(parts[0]).join(parts)
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ancr._core.arrays import Array
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import SETS
 from ancr.certificate.solution import Solution
+from ancr.dictionary.derived import mirrored, rescaled
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import refuses
@@ -54,11 +55,11 @@ class DeviceAbsolute(Solver):
         quadratic: Quadratic = self.problem.quadratic
         self._factors = None if quadratic.multiples is None else 1.0 / quadratic.multiples
         if self._factors is not None:  # atoms divided by their multiples have one ℓ1 price
-            dictionary, quadratic = dictionary.rescaled(self._factors), quadratic.without_multiples()
+            dictionary, quadratic = rescaled(dictionary, self._factors), quadratic.without_multiples()
         self._signed = not self.problem.constraint.nonnegative
         if self._signed:
             both = None if quadratic.surcharges is None else np.tile(quadratic.surcharges, 2)
-            dictionary, quadratic = dictionary.mirrored, replace(quadratic, surcharges=both)
+            dictionary, quadratic = mirrored(dictionary), replace(quadratic, surcharges=both)
         exact: Any = DeviceWorkingSet(self.tol)
         self._exact = exact.prepare(replace(
             self.problem, dictionary=dictionary, quadratic=quadratic, constraint=SETS["nonnegative"]
@@ -68,9 +69,10 @@ class DeviceAbsolute(Solver):
         """As for the exact solver."""
         return self._exact.warning(unmet, total)
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        inner, n = self._exact.solve(queries), self.problem.dictionary.n_atoms
+        inner = self._exact.solve_block(queries.seen_by(self._exact.problem.dictionary))
+        n = self.problem.dictionary.n_atoms
         codes, xp = inner.sorted_codes, self.problem.dictionary.xp
         if self._signed:
             codes = codes[:, :n] - codes[:, n:]

@@ -34,12 +34,14 @@ from ancr._core.arrays import (
     namespace,
     product_with_atoms,
     row_squares,
+    take_rows,
     to_numpy,
 )
 from ancr._core.psd import psd_inverse
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 
 # Used where neither `tol` nor `max_iter` is given.
@@ -104,15 +106,15 @@ class ADMM(Solver):
             "Raise max_iter, or leave tol=None and give max_iter to run a fixed number of iterations."
         )
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        dictionary, project = self.problem.dictionary, self.problem.constraint.project
-        xp, parts = dictionary.xp, []
+        dictionary, project, rows = self.problem.dictionary, self.problem.constraint.project, queries.rows
+        xp, parts = namespace(rows), []
         values: list[np.ndarray] = []
 
         # 1. State of the queries still running: s, z and, to see how far they move, c.
-        active = np.arange(queries.shape[0])
-        shape, kind = (queries.shape[0], dictionary.n_atoms), {"dtype": queries.dtype, "device": device(queries)}
+        active = np.arange(len(queries))
+        shape, kind = (len(queries), dictionary.n_atoms), {"dtype": rows.dtype, "device": device(rows)}
         s, z, c = (xp.zeros(shape, **kind) for _ in range(3))
         state = self._c_step.begin(queries)
         for iteration in range(1, self.max_iter + 1):
@@ -131,17 +133,17 @@ class ADMM(Solver):
                 met = to_numpy(_largest_change(xp, z - c, z - z_previous, c - c_previous) < self.tol)
             last = iteration == self.max_iter
             if last or met.any():
-                gone = slice(None) if last or met.all() else like(np.flatnonzero(met), queries)
+                gone = slice(None) if last or met.all() else like(np.flatnonzero(met), rows)
                 iterate, leaving = c if self.code == "c" else z, met | last
                 parts.append(_Part(active[leaving], _rows(xp, iterate, gone), met[leaving], iteration))
                 if last or met.all():
                     break
-                stays = like(np.flatnonzero(~met), queries)
+                stays = like(np.flatnonzero(~met), rows)
                 active, (s, z, c) = active[~met], (_rows(xp, array, stays) for array in (s, z, c))
                 state = [_rows(xp, array, stays) for array in state]
         return self._solution(queries, parts, np.array(values) if history else None)
 
-    def _solution(self, queries: Array, parts: list[_Part], history: np.ndarray | None) -> Solution:
+    def _solution(self, queries: Queries, parts: list[_Part], history: np.ndarray | None) -> Solution:
         """The parts of the batch, in the order of the queries."""
         codes = concat([part.codes for part in parts])
         if not bool(namespace(codes).all(namespace(codes).isfinite(codes))):
@@ -153,19 +155,18 @@ class ADMM(Solver):
         n_iter = np.repeat([part.n_iter for part in parts], [len(part.rows) for part in parts])
         if len(parts) > 1:
             back = np.argsort(rows)
-            codes = _rows(self.problem.dictionary.xp, codes, like(back, queries))
+            codes = take_rows(codes, back)
             converged, n_iter = converged[back], n_iter[back]
         if self.code == "z" and not is_non_numpy(codes):
             codes = sparse.csr_array(codes)
-        n_iter, converged = like(n_iter, queries), like(converged, queries)
-        history = None if history is None else like(history, queries)
+        n_iter, converged = like(n_iter, queries.rows), like(converged, queries.rows)
+        history = None if history is None else like(history, queries.rows)
         return Solution(codes, n_iter, converged, self.problem, queries, history)
 
-    def _objectives(self, queries: Array, active: np.ndarray, iterate: Array, values: list[np.ndarray]) -> np.ndarray:
+    def _objectives(self, queries: Queries, active: np.ndarray, iterate: Array, values: list[np.ndarray]) -> np.ndarray:
         """Objective of each query; one that left the batch keeps its last value."""
-        rows = _rows(self.problem.dictionary.xp, queries, like(active, queries))
-        objective = to_numpy(self.problem.quadratic.objective(self.problem.dictionary, rows, iterate))
-        now = values[-1].copy() if values else np.empty(queries.shape[0], objective.dtype)
+        objective = to_numpy(self.problem.quadratic.objective(queries.take(active), iterate))
+        now = values[-1].copy() if values else np.empty(len(queries), objective.dtype)
         now[active] = objective
         return now
 
@@ -200,13 +201,13 @@ class _ThroughAtoms:
         matrix = xp.astype(quadratic.matrix(dictionary, shift=rho / 2), xp.float64, copy=False)
         self._inverse = xp.astype(psd_inverse(matrix, quadratic.ridge + rho / 2), dictionary.dtype, copy=False)
         # With coordinates one product, of d × n, takes a query there; without, k is first.
-        self._cross = None if dictionary.has_coordinates else dictionary.cross
+        self._has_coordinates = dictionary.has_coordinates
         right = dictionary.coordinates.T @ self._inverse if dictionary.has_coordinates else self._inverse
         self._operator, self._rho = quadratic.target * right, rho
 
-    def begin(self, queries: Array) -> list[Array]:
+    def begin(self, queries: Queries) -> list[Array]:
         """A⁻¹b: what the c-step needs for each query."""
-        return [(queries if self._cross is None else self._cross(queries)) @ self._operator]
+        return [(queries.rows if self._has_coordinates else queries.cross) @ self._operator]
 
     def advance(self, state: list[Array], s: Array, z: Array, first: bool) -> Array:
         """A⁻¹b + A⁻¹w, where w = ρ(z − s/2) is zero at first."""
@@ -227,9 +228,9 @@ class _ThroughFeatures:
         side = add_to_diagonal(xp.asarray(dictionary.scatter, copy=True), self._shift)
         self._inverse = xp.astype(psd_inverse(side, self._shift), dictionary.dtype, copy=False)
 
-    def begin(self, queries: Array) -> list[Array]:
+    def begin(self, queries: Queries) -> list[Array]:
         """The weighted queries and Xs = 0: what the c-step needs for each query."""
-        return [self._target * queries, 0.0 * queries]
+        return [self._target * queries.rows, 0.0 * queries.rows]
 
     def advance(self, state: list[Array], s: Array, z: Array, first: bool) -> Array:
         """(w + Xᵀv)/μ; also updates Xs."""

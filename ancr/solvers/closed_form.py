@@ -10,6 +10,7 @@ from ancr._core.psd import psd_solver
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 
 
@@ -112,16 +113,17 @@ class ClosedForm(Solver):
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = row_major(operator.T, dictionary.dtype)
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        self._check_distance(queries)
-        codes = (self._work.dictionary.moved(queries) - self._centre) @ self._operator
+        rows = queries.rows
+        self._check_distance(rows)
+        codes = (queries.seen_by(self._work.dictionary).rows - self._centre) @ self._operator
         codes += self._offset
         if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         xp = self.problem.dictionary.xp
-        once = xp.ones_like(queries[:, 0], dtype=xp.int64)
-        solution = Solution(codes, once, self._finite(queries, codes), self.problem, queries)
+        once = xp.ones_like(rows[:, 0], dtype=xp.int64)
+        solution = Solution(codes, once, self._finite(rows, codes), self.problem, queries)
         return solution.with_history() if history else solution
 
     def _check_distance(self, queries: Array) -> None:

@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr._core.arrays import BLOCK_ROWS, Array, map_rows
+from ancr._core.arrays import BLOCK_ROWS, Array, map_rows, namespace
 from ancr._core.axis import AxisObject
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 
 
 class Solver(AxisObject, ABC):
@@ -55,7 +56,7 @@ class Solver(AxisObject, ABC):
     ...     name = "equal"
     ...     def refuses(self, problem):
     ...         return None
-    ...     def solve(self, queries, history=False):
+    ...     def solve_block(self, queries, history=False):
     ...         codes = np.full((len(queries), self.problem.dictionary.n_atoms), 1.0 / self.problem.dictionary.n_atoms)
     ...         return Solution(codes, np.ones(len(queries), int), np.zeros(len(queries), bool), self.problem, queries)
     >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
@@ -100,12 +101,19 @@ class Solver(AxisObject, ABC):
     def set_up(self) -> None:
         """Compute what all queries of ``self.problem`` share."""
 
-    def warm_up(self, queries: Array) -> None:
+    def warm_up(self, queries: Queries) -> None:
         """Compile, in the calling thread, what is not compiled yet."""
 
     @abstractmethod
-    def solve(self, queries: Array, history: bool = False) -> Solution:
-        """Code a block of queries; ``history`` keeps the objective after each iteration."""
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
+        """Code a block of queries; ``history`` keeps the objective after each iteration.
+
+        ``queries`` has the rows, and computes their products with the atoms once for all that ask.
+        """
+
+    def solve(self, rows: Array, history: bool = False) -> Solution:
+        """Code queries that are given as rows, all in one block."""
+        return self.solve_block(Queries.of(self.problem.dictionary, rows), history)
 
     def warning(self, unmet: int, total: int) -> str | None:
         """What to tell a user when ``unmet`` > 0 of ``total`` queries did not converge; None for nothing."""
@@ -113,31 +121,33 @@ class Solver(AxisObject, ABC):
 
     def map(
         self,
-        queries: Array,
-        then: Callable[[Array, Solution], Any],
+        rows: Array,
+        then: Callable[[Solution], Any],
         first: Callable[[Array], Array] | None = None,
         **options: Any,
     ) -> list[Any]:
-        """Code queries block by block, in parallel, and hand each block's solution to ``then(queries, solution)``.
+        """Code queries block by block, in parallel, and hand each block's solution to ``then(solution)``.
 
-        ``first``, if given, transforms a block's queries before they are coded. No queries × atoms array outlives its
-        block unless ``then`` keeps it. Queries that did not converge are reported by one `ConvergenceWarning` for all
-        blocks.
+        ``first``, if given, transforms a block's rows before they are coded. ``solution.queries`` is the block with its
+        products, which end with it: no queries × atoms array outlives a block unless ``then`` keeps it. Queries that
+        did not converge are reported by one `ConvergenceWarning` for all blocks.
         """
         dictionary, unmet = self.problem.dictionary, []
 
-        def work(block: slice) -> Any:
-            rows = queries[block, :] if first is None else first(queries[block, :])
-            with dictionary.keeping(rows):
-                solution = self.solve(rows, **options)
-                result = then(rows, solution)
-                # Last, because work that ran out of memory is repeated.
-                unmet.append(int(dictionary.xp.count_nonzero(~solution.converged)))
-                return result
+        def queries(block: slice) -> Queries:
+            return Queries.of(dictionary, rows[block, :] if first is None else first(rows[block, :]))
 
-        self.warm_up(queries if first is None else first(queries[:1, :]))
+        def work(block: slice) -> Any:
+            solution = self.solve_block(queries(block), **options)
+            result = then(solution)
+            solution.queries.release()
+            # Last, because work that ran out of memory is repeated.
+            unmet.append(int(namespace(solution.converged).count_nonzero(~solution.converged)))
+            return result
+
+        self.warm_up(queries(slice(0, 1)))
         # A solver holds about five such rows at once.
-        results = map_rows(work, queries, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
-        if (total := sum(unmet)) and (message := self.warning(total, queries.shape[0])):
+        results = map_rows(work, rows, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
+        if (total := sum(unmet)) and (message := self.warning(total, rows.shape[0])):
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return results

@@ -6,6 +6,7 @@ from ancr._core.arrays import Array, add_to_diagonal, concat_columns, device, na
 from ancr._core.psd import psd_inverse, psd_solver
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
 
@@ -66,9 +67,9 @@ class GramClosedForm(Solver):
         self._operators = [row_major(target * inverse, dtype) for inverse in inverses]
         self._sums = [xp.astype(target * xp.sum(inverse, axis=0), dtype) for inverse in inverses]
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        cross, xp = self.problem.dictionary.cross(queries), self.problem.dictionary.xp
+        cross, xp = queries.cross, self.problem.dictionary.xp
         triples = zip(self._blocks, self._operators, self._sums, strict=True)
         codes = concat_columns([_part(cross[:, block], *own) for block, *own in triples])
         codes += self._offset

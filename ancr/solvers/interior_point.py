@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ancr._core.arrays import Array
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 
 MAX_ITER = 400
@@ -60,14 +60,14 @@ class InteriorPoint(Solver):
         """Report queries that did not reach the gap."""
         return f"{unmet} of {total} queries did not reach a duality gap of tol={self.tol:g}"
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
         from ancr.solvers.sparse_kernels import follow_central_path
 
         codes = np.zeros((len(queries), self.problem.dictionary.n_atoms))
         n_iter = np.zeros(len(queries), np.int64)
         weight = float(self.problem.quadratic.absolute)
-        follow_central_path(self._atoms, queries.astype(np.float64), weight, self.tol, MAX_ITER, codes, n_iter)
+        follow_central_path(self._atoms, queries.rows.astype(np.float64), weight, self.tol, MAX_ITER, codes, n_iter)
         codes = (codes * self._factors).astype(self.problem.dictionary.dtype)
         solution = Solution(codes, n_iter, n_iter < MAX_ITER, self.problem, queries)
         return solution.with_history() if history else solution

@@ -37,7 +37,8 @@ from ancr._core.arrays import (
 from ancr._core.psd import psd_inverse
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
-from ancr.dictionary.inner_products import ProductsDictionary
+from ancr.dictionary.derived import ProductsDictionary, rescaled
+from ancr.dictionary.products import Queries
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
 from ancr.solvers.gram_closed_form import GramClosedForm
@@ -89,7 +90,7 @@ class LeaveOneOut:
     def _spectrum_of(self, problem: Problem) -> Any:
         """One for all problems, unless prices of the atoms make the space depend on λ."""
         factors = factors_of(problem)
-        return self._spectrum if factors is None else spectrum(self.dictionary.rescaled(factors))
+        return self._spectrum if factors is None else spectrum(rescaled(self.dictionary, factors))
 
     @staticmethod
     def accepts(problem: Problem) -> bool:
@@ -200,14 +201,14 @@ class LeaveOneOut:
 
         def block(rows: slice) -> tuple[Any, Any, int]:
             cross = _without_own(double.gram[rows, :] / left[rows][:, None], rows)
-            queries = xp.concat([cross, (double.squares / left / ratio)[rows][:, None]], axis=1)
+            squares = (double.squares / left / ratio)[rows]
+            queries = Queries.of(products, xp.concat([cross, squares[:, None]], axis=1))
             solution = solver.without_own(queries, np.arange(rows.start, rows.stop), rank_one[rows])
             z, unmet = solution.sorted_codes, int(xp.count_nonzero(~solution.converged))
             if problem.relaxation is None:
                 return z, z, unmet
-            linear = quadratic.linear(double, queries)
-            exactly = in_double(z)
-            pull = quadratic.pull(double, queries, exactly)
+            exactly, queries = in_double(z), Queries.of(double, queries.rows)
+            linear, pull = quadratic.linear(queries), quadratic.pull(queries, exactly)
             pull -= (rank_one[rows] * row_dots(linear, exactly))[:, None] * linear
             return xp.astype(_without_own(pull / divisor + exactly, rows), z.dtype, copy=False), z, unmet
 
@@ -224,7 +225,7 @@ def _leaving_out(solver: HostWorkingSet, gram: np.ndarray, leverage: np.ndarray,
     target, left, own_ratio = solver.problem.quadratic.target, 1.0 - leverage[rows], ratio[rows]
     linear = gram[rows] * (target / left / own_ratio).astype(gram.dtype)[:, None]
     linear[np.arange(len(own)), own] = 0.0
-    queries = solver.problem.dictionary.own_queries(rows)
+    queries = Queries.of(solver.problem.dictionary, solver.problem.dictionary.atoms[rows, :])
     run = Run(solver, queries, linear, squares=solver.source.squares[rows])
     run.banned, run.squares = own, run.squares / left / own_ratio**2
     run.rank_one = np.where(leverage[rows] > 0.0, left * own_ratio / target**2, 0.0)

@@ -33,6 +33,8 @@ from ancr.axes.quadratics import Quadratic, relaxed
 from ancr.certificate.gap import Certificate
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.derived import rescaled
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
@@ -95,7 +97,7 @@ class Relaxed(Solver):
         problem = form.problem
         factors = factors_of(problem)
         if self._spectrum is None or form.factor != 1.0 or factors is not None:
-            given = problem.dictionary if factors is None else problem.dictionary.rescaled(factors)
+            given = problem.dictionary if factors is None else rescaled(problem.dictionary, factors)
             whiten: Any = whitening(given, shift(problem))
         else:
             whiten = self._spectrum.at(shift(problem))
@@ -107,34 +109,37 @@ class Relaxed(Solver):
         # Then a run has priced all atoms with H, and c follows without another product with the atoms.
         self._holds_pulls = not there and self._exact.keeps_matrix
 
-    def warm_up(self, queries: Array) -> None:
+    def warm_up(self, queries: Queries) -> None:
         """As for the exact solver."""
-        self._exact.warm_up(self._whitened(queries[:1, :]))
+        self._exact.warm_up(self._whitened(queries))
 
     def warning(self, unmet: int, total: int) -> str | None:
         """As for the exact solver."""
         return self._exact.warning(unmet, total)
 
-    def _whitened(self, queries: Array) -> Array:
-        return self._whiten(self._form.queries(queries))
+    def _whitened(self, queries: Queries) -> Queries:
+        moved, dictionary = self._form.queries(queries), self._exact.problem.dictionary
+        if not dictionary.has_coordinates:
+            return moved.seen_by(dictionary)
+        return Queries.of(dictionary, self._whiten(moved.rows))
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        whitened, xp = self._whitened(queries), self.problem.dictionary.xp
-        with self._exact.problem.dictionary.keeping(whitened):
-            inner, codes = self._solved(whitened)
+        inner, codes = self._solved(self._whitened(queries))
+        inner.queries.release()
+        xp = self.problem.dictionary.xp
         converged = inner.converged & xp.isfinite(row_sums(codes))  # c can exceed the range of single precision
         in_set = self.code == "z"
         solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner, in_set=in_set)
         return solution.with_history() if history else solution
 
-    def _solved(self, whitened: Array) -> tuple[Solution, Any]:
+    def _solved(self, whitened: Queries) -> tuple[Solution, Any]:
         """The solution in z, and the codes that were asked for."""
         if self._holds_pulls:
             run = self._exact.run(whitened)
             inner = run.solution()
             return inner, inner.sorted_codes if self.code == "z" else from_last_pricing(run, inner.sorted_codes)
-        inner = replace(self._exact.solve(whitened), knowing=None)
+        inner = self._exact.solve_block(whitened)
         return inner, inner.sorted_codes if self.code == "z" else near_the_set(inner)
 
 
@@ -157,7 +162,7 @@ def inner_problem(problem: Problem, whitened: BaseDictionary) -> Problem:
     if factors is not None:
         prices = factors**2 * problem.quadratic.prices / _half_price(problem)
         quadratic = replace(quadratic, ridge=float(prices.min()), surcharges=prices - prices.min())
-        whitened = whitened.rescaled(factors)
+        whitened = rescaled(whitened, factors)
     # c is made of the pulls of the atoms, which depend on the origin.
     return Problem(whitened, quadratic, problem.constraint, fixed_origin=True)
 
@@ -170,7 +175,7 @@ def _half_price(problem: Problem) -> float:
 def near_the_set(inner: Solution) -> Array:
     """The c = z + p/(1 + w) that belongs to the z of a whitened problem."""
     quadratic, z = inner.problem.quadratic, inner.sorted_codes
-    codes = quadratic.pull(inner.problem.dictionary, inner.queries, z)
+    codes = quadratic.pull(inner.queries, z)
     codes /= quadratic.target
     return _add(codes, z)
 
@@ -226,11 +231,11 @@ class RelaxedSolution(Solution):
     def _in_double(self) -> Problem:
         return replace(self.problem, dictionary=self.problem.dictionary.in_double)
 
-    def _in_blocks(self, function: Callable[[Array, Array, Any], Array]) -> Array:
+    def _in_blocks(self, function: Callable[[Queries, Array, Any], Array]) -> Array:
         """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
-        size, total = max(1, 2**24 // self.problem.dictionary.n_atoms), self.queries.shape[0]
+        size, total = max(1, 2**24 // self.problem.dictionary.n_atoms), len(self.queries)
         blocks = [slice(start, min(start + size, total)) for start in range(0, total, size)]
-        return concat([function(self.queries[block, :], *self._pair(block)) for block in blocks])
+        return concat([function(self.queries.take(block), *self._pair(block)) for block in blocks])
 
     def _pair(self, block: slice) -> tuple[Array, Any]:
         """c and z of a block; c is not kept where z was asked for."""
@@ -238,8 +243,8 @@ class RelaxedSolution(Solution):
         codes = near_the_set(inner) if self.in_set else kept[block, :]
         return self.problem.dictionary.xp.asarray(in_double(codes), copy=True), in_double(inner.sorted_codes)
 
-    def _objective(self, queries: Array, codes: Array, members: Any) -> Array:
-        value = self._in_double.objective(in_double(queries), codes)
+    def _objective(self, queries: Queries, codes: Array, members: Any) -> Array:
+        value = self._in_double.objective(queries.in_double, codes)
         apart = _add(codes, members, -1.0)
         return value + _half_price(self.problem) * row_squares(apart)
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ancr._core.arrays import Array, like
+from ancr._core.arrays import like
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
 from ancr.solvers.choice import make_solver
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
@@ -49,11 +50,10 @@ class SparseAugmented(Solver):
         # Below this share of an atom's squared norm, what is left of it is only rounding.
         self._rounding = 1e-5 if dictionary.is_single else 1e-10
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        solution = self._ridge.solve(queries)
-        linear = self.problem.dictionary.cross(queries)
-        products = self._gram, linear, self._weights, self.n_nonzero, self._rounding
+        solution = self._ridge.solve_block(queries)
+        products = self._gram, queries.cross, self._weights, self.n_nonzero, self._rounding
         if self.problem.dictionary.is_non_numpy:
             solution = replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
         else:

@@ -7,15 +7,16 @@ from typing import Any
 
 from ancr._core.arrays import Array, add_to_diagonal, device, in_double, namespace, row_major
 from ancr._core.psd import lower_factor, solve_lower
-from ancr.dictionary.atoms import Dictionary
-from ancr.dictionary.inner_products import GramDictionary, WhitenedDictionary
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.derived import WhitenedDictionary
+from ancr.dictionary.inner_products import GramDictionary
 
 # Below this share of the sum of all eigenvalues, μ would be lost in the rounding of XXᵀ; then X itself is factored.
 _LEAST_SHARE = 1e-6
 
 
 def whitening(dictionary: Any, shift: float) -> Any:
-    """The whitening for one μ: ``dictionary`` of the atoms, and a function of queries."""
+    """The whitening for one μ: ``dictionary`` of the atoms and, with coordinates, a function of rows of queries."""
     return (Whitening if dictionary.has_coordinates else GramWhitening)(dictionary, shift)
 
 
@@ -107,10 +108,6 @@ class GramWhitening:
 
     def __init__(self, dictionary: GramDictionary, shift: float) -> None:
         self.dictionary = WhitenedDictionary.of(dictionary, shift)
-
-    def __call__(self, queries: Array) -> Array:
-        """Queries themselves: the whitened dictionary knows their inner products."""
-        return queries
 
 
 class GramSpectrum:

@@ -349,15 +349,15 @@ def _judge(fitted, vectors, top):
     classifier, members = fitted.classifier, fitted.members
     classes = np.asarray(classifier.classes_)
 
-    def then(queries, solution):
-        codes, seen = solution.sorted_codes, classifier._seen_by_rule(queries)
-        decisions = classifier.decide(queries, solution)
+    def then(solution):
+        codes, seen = solution.sorted_codes, classifier._seen_by_rule(solution.queries)
+        decisions = classifier.decide(solution)
         labels = classes[np.argmax(decisions, axis=1)]
         parts = (
             decisions,
-            class_residuals(*seen, codes),
+            class_residuals(seen, codes),
             concentration(classifier.dictionary_, solution.sorted_members),
-            explain_block(*seen, codes, labels, top),
+            explain_block(seen, codes, labels, top),
             _entries(solution.codes),
         )
         return list(zip(*parts, strict=True))

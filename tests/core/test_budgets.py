@@ -12,7 +12,7 @@ from ancr import ANCRClassifier
 from ancr._core import budgets
 from ancr._core.arrays import map_rows, to_numpy
 from ancr.axes.problem import Problem
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.leave_one_out import LeaveOneOut
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.device_leaving_out import DeviceLeavingOut

@@ -24,9 +24,9 @@ class ProjectedGradient(Solver):
         self._matrix = self.problem.quadratic.matrix(self.problem.dictionary)
         self._step = 1.0 / np.linalg.eigvalsh(self._matrix)[-1]
 
-    def solve(self, queries, history=False):
+    def solve_block(self, queries, history=False):
         """Code a block of queries."""
-        linear = self.problem.quadratic.linear(self.problem.dictionary, queries)
+        linear = self.problem.quadratic.linear(queries)
         project = self.problem.constraint.project
         z = v = project(np.zeros_like(linear))
         for k in range(self.max_iter):

@@ -83,13 +83,13 @@ def test_a_set_of_ones_own_is_solved_and_certified(solver):
     best = [best_capped(atoms, query, 1e-2, 0.15) for query in queries]
     np.testing.assert_allclose(solution.objective, best, rtol=1e-6)
     assert solution.verify(tol=1e-6).all()
-    scale = solution.problem.scale(queries, solution.codes)
+    scale = solution.problem.scale(solution.queries, solution.codes)
     assert (solution.gap >= (solution.objective - best) / scale - 1e-12).all()
     rough = solve(
         atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver=ADMM(rho=0.1, max_iter=5, code="z")
     )
     assert not rough.verify().all()
-    assert (rough.gap >= (rough.objective - best) / rough.problem.scale(queries, rough.codes) - 1e-12).all()
+    assert (rough.gap >= (rough.objective - best) / rough.problem.scale(rough.queries, rough.codes) - 1e-12).all()
 
 
 def test_a_set_of_ones_own_in_a_classifier(digits):

@@ -8,7 +8,7 @@ from ancr._core.arrays import to_numpy
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import SETS
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import ClosedForm
 
 
@@ -71,7 +71,7 @@ def test_certificate_of_a_wrong_code_is_no_smaller_than_the_truth():
                 right.problem,
                 queries,
             )
-            truth = (wrong.objective - right.objective) / right.problem.scale(queries, wrong.codes)
+            truth = (wrong.objective - right.objective) / right.problem.scale(wrong.queries, wrong.codes)
             assert np.all(wrong.gap >= truth - 1e-12)
             assert right.gap.max() <= 1e-12
 

@@ -9,7 +9,7 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import QUADRATICS
 from ancr.axes.sets import SETS
 from ancr.axes.spaces import Space
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.selection.scoring import candidates, leave_one_out
 from ancr.solvers.leave_one_out import LeaveOneOut
 

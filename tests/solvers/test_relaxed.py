@@ -64,7 +64,7 @@ def test_zero_price_gives_the_free_code_and_infinite_price_the_hard_constraint(p
 @pytest.mark.parametrize("shift", [1e-12, 1e-3, 10.0])
 def test_both_whitenings_give_the_same_geometry(shape, shift):
     rng = np.random.default_rng(0)
-    from ancr.dictionary.atoms import Dictionary
+    from ancr.dictionary.coordinates import Dictionary
 
     dictionary = Dictionary.build(rng.standard_normal(shape), rng.integers(0, 3, shape[0]), normalize=False)
     queries = rng.standard_normal((5, shape[1]))

@@ -175,7 +175,7 @@ def test_a_claimed_gap_is_never_below_the_truth(constraint):
         queries = rng.standard_normal((3, 12))
         solution = solve(atoms, queries, alpha=1e-9, constraint=constraint)
         rough = solve(atoms, queries, alpha=1e-9, constraint=constraint, tol=1e-2)
-        scale = rough.problem.scale(queries, rough.codes)
+        scale = rough.problem.scale(rough.queries, rough.codes)
         assert ((rough.objective - solution.objective) / scale <= rough.gap + 1e-13).all()
 
 

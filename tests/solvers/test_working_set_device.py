@@ -8,7 +8,7 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import SETS
 from ancr.datasets import per_class_split
-from ancr.dictionary.atoms import Dictionary
+from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import DeviceWorkingSet
 from ancr.solvers.working_set import device, host
 from tests.array_libraries import converter
@@ -26,7 +26,7 @@ def lock_step(arrays, atoms, queries, alpha, constraint, **options):
 def check(arrays, atoms, queries, alpha, constraint):
     _, solution = lock_step(arrays, atoms, queries, alpha, constraint)
     codes, gaps = np.asarray(solution.codes), np.asarray(solution.gap)
-    scales = np.asarray(solution.problem.scale(arrays(queries), solution.codes))
+    scales = np.asarray(solution.problem.scale(solution.queries, solution.codes))
     assert np.all(codes >= 0)
     # A query that equals the mean of atoms a million times as long as its residual is lost in their rounding.
     lost = (constraint == "simplex") & (scales < 1e-11 * np.sum((atoms - atoms.mean(axis=0)) ** 2, axis=1).max())
@@ -62,7 +62,7 @@ def test_without_the_matrix(arrays, constraint, dtype):
     _, free = lock_step(arrays, atoms, queries, 1e-3, constraint, matrix_budget=0)
     assert np.asarray(kept.verify()).all()
     assert np.asarray(free.verify()).all()
-    assert free.codes.dtype == kept.queries.dtype
+    assert free.codes.dtype == kept.queries.rows.dtype
     np.testing.assert_allclose(np.asarray(kept.codes), np.asarray(free.codes), atol=1e-6)
     sequential = solve(atoms, queries, alpha=1e-3, constraint=constraint).codes.toarray()
     np.testing.assert_allclose(np.asarray(kept.codes), sequential, atol=1e-10 if dtype == "float64" else 1e-3)

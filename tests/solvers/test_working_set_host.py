@@ -46,7 +46,7 @@ def check(atoms, queries, alpha, constraint, **options):
     code = solution.codes.toarray()[0]
     best = best_objective(atoms, queries[0], alpha, constraint)
     reached = objective(atoms, queries[0], code, alpha)
-    scale = solution.problem.scale(queries, solution.codes)[0]
+    scale = solution.problem.scale(solution.queries, solution.codes)[0]
     assert np.all(code >= 0)
     if constraint == "simplex":
         assert abs(code.sum() - 1) <= 1e-12
@@ -66,7 +66,7 @@ def test_generated_problems_agree_with_the_oracle(constraint, chunk):
         solution = check(atoms, queries, alpha, constraint)
         # A query that equals the mean of atoms a million times as long as its residual is lost in their rounding.
         spread = np.sum((atoms - atoms.mean(axis=0)) ** 2, axis=1).max()
-        lost = constraint == "simplex" and solution.problem.scale(queries, solution.codes)[0] < 1e-11 * spread
+        lost = constraint == "simplex" and solution.problem.scale(solution.queries, solution.codes)[0] < 1e-11 * spread
         assert lost or (solution.gap[0] <= 1e-8 and solution.converged.all()), seed
 
 
@@ -200,7 +200,7 @@ def test_the_certificate_sees_a_bad_code():
     for constraint in ("simplex", "nonnegative"):
         rough = solve(atoms, queries, constraint=constraint, solver=ADMM(rho=0.1, max_iter=5))
         exact = solve(atoms, queries, constraint=constraint)
-        scale = rough.problem.scale(queries, rough.codes)
+        scale = rough.problem.scale(rough.queries, rough.codes)
         truth = (rough.objective - exact.objective) / scale
         assert np.all(rough.gap >= truth - 1e-14)
         assert truth.max() > 1e-4
@@ -221,7 +221,7 @@ def test_uncertified_queries_are_reported(monkeypatch):
 
     monkeypatch.setattr(solver, "solve", give_up)
     with pytest.warns(match="could not be certified"):
-        solver.map(queries, lambda queries, solution: solution)
+        solver.map(queries, lambda solution: solution)
 
 
 @pytest.mark.parametrize("constraint", ["free", "nonnegative"])
@@ -240,7 +240,7 @@ def test_l1_problem_is_certified(constraint):
 def test_block_quadratics_work_on_every_set():
     from ancr.axes.quadratics import Quadratic
     from ancr.axes.sets import SETS
-    from ancr.dictionary.atoms import Dictionary
+    from ancr.dictionary.coordinates import Dictionary
 
     rng = np.random.default_rng(6)
     dictionary = Dictionary.build(rng.standard_normal((40, 12)), np.arange(40) % 4)

@@ -26,7 +26,6 @@ import numpy as np
 from ancr._core.arrays import (
     Array,
     device,
-    in_double,
     like,
     namespace,
     row_dots,
@@ -38,6 +37,8 @@ from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.derived import on_host
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 from ancr.solvers.working_set.batches import Answer, Batch, Prices, join, reorder, with_harmless_padding
 from ancr.solvers.working_set.exchange import exchange
@@ -95,11 +96,8 @@ class DeviceWorkingSet(Solver):
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""
         self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
-        given, problem = self.problem.dictionary, self.problem
-        if not given.has_coordinates:
-            problem = replace(problem, dictionary=given.by_products)
         # Everything but the solution is about the problem in standard form.
-        self._form = problem.standard_form
+        self._form = self.problem.standard_form
         problem = self._work = self._form.problem
         dictionary, quadratic = problem.dictionary, problem.quadratic
         self.rounds = self.handed_over = 0
@@ -119,13 +117,12 @@ class DeviceWorkingSet(Solver):
         """Report queries that could not be certified."""
         return not_certified(unmet, total, self.tol)
 
-    def solve(self, queries: Array, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
         finished: list[Batch] = []
         stalled: list[Batch] = []
-        moved = self._form.queries(self.problem.dictionary.products(queries))
-        begun = self._begin(moved)
-        waiting = [begun]
+        moved = self._form.queries(queries)
+        waiting = [self._begin(moved)]
         for capacity in CAPACITIES:
             outgrown: list[Batch] = []
             for batch in self._parts(waiting, capacity):
@@ -137,20 +134,21 @@ class DeviceWorkingSet(Solver):
         stalled += [batch for _, batch in pairs if batch.size]
         if stalled or waiting:
             answers.append(self._on_host(join(stalled + waiting), moved))
-        solution = replace(self._solution(queries, answers), knowing=self._knowing(queries, moved, begun))
+        solution = self._solution(self._with_products(queries, moved), answers)
         return solution.with_history() if history else solution
 
     # --- batches
 
-    def _begin(self, queries: Array) -> Batch:
+    def _begin(self, queries: Queries) -> Batch:
         """A batch with no atoms in use yet."""
-        xp, n = namespace(queries), queries.shape[0]
-        support, code = (xp.zeros((n, 1), dtype=dtype, device=device(queries)) for dtype in (xp.int64, xp.float64))
-        linear, needed, none = code[:, :0], queries, np.zeros(n, np.int64)
+        needed, double = queries.rows, queries.in_double
+        xp, n, where = namespace(needed), len(queries), device(needed)
+        support, code = (xp.zeros((n, 1), dtype=dtype, device=where) for dtype in (xp.int64, xp.float64))
+        linear, none = code[:, :0], np.zeros(n, np.int64)
         if self._matrix is not None:
-            linear = self._less_absolute(self._work.quadratic.linear(self._double, in_double(queries)))
-            needed = queries[:, :0]
-        square = self._form.size(in_double(queries))
+            linear = self._less_absolute(self._work.quadratic.linear(double))
+            needed = needed[:, :0]
+        square = self._form.size(double)
         return Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, support, code)
 
     def _parts(self, batches: list[Batch], capacity: int) -> Iterator[Batch]:
@@ -255,13 +253,13 @@ class DeviceWorkingSet(Solver):
     def _pull_from_features(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """The same through the features, without H."""
         quadratic = self._work.quadratic
-        queries = dictionary.xp.astype(batch.queries, dictionary.dtype, copy=False)
+        queries = Queries.of(dictionary, dictionary.xp.astype(batch.queries, dictionary.dtype, copy=False))
         if not batch.count.any():
-            return quadratic.linear(dictionary, queries)
+            return quadratic.linear(queries)
         if quadratic.blocks:
-            return quadratic.pull(dictionary, queries, batch.dense(dictionary.n_atoms, dictionary.dtype), prices=False)
+            return quadratic.pull(queries, batch.dense(dictionary.n_atoms, dictionary.dtype), prices=False)
         image = batch.combined(dictionary.coordinates)
-        return (quadratic.target * queries - quadratic.gram * image) @ dictionary.coordinates.T
+        return (quadratic.target * queries.rows - quadratic.gram * image) @ dictionary.coordinates.T
 
     def _allowance(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
@@ -355,37 +353,34 @@ class DeviceWorkingSet(Solver):
         codes = replace(batch, code=code).dense(dictionary.n_atoms, dictionary.dtype)
         return Answer(batch.rows, codes, batch.rounds, np.ones(batch.size, bool), self._in_doubt(batch))
 
-    def _on_host(self, batch: Batch, queries: Array) -> Answer:
+    def _on_host(self, batch: Batch, queries: Queries) -> Answer:
         """Solve those of the queries that stalled by the sequential solver."""
         self.handed_over += batch.size
-        solution = self._host.solve(to_numpy(take_rows(queries, batch.rows)))
-        codes = like(solution.sorted_codes.toarray(), queries)
+        solution = self._host.solve_block(queries.take(batch.rows).on_host(self._host.problem.dictionary))
+        codes = like(solution.sorted_codes.toarray(), queries.rows)
         settled = np.zeros(batch.size, bool)  # the host has asked the certificate already
         return Answer(batch.rows, codes, batch.rounds + solution.n_iter, solution.converged, settled)
 
     @cached_property
     def _host(self) -> HostWorkingSet:
-        return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=self._work.dictionary.on_host))
+        return HostWorkingSet(self.tol).prepare(replace(self._work, dictionary=on_host(self._work.dictionary)))
 
-    def _solution(self, queries: Array, answers: list[Answer]) -> Solution:
+    def _solution(self, queries: Queries, answers: list[Answer]) -> Solution:
         back = np.argsort(np.concatenate([answer.rows for answer in answers]))
         codes = reorder([(answer.rows, answer.codes) for answer in answers])
         n_iter = np.concatenate([answer.n_iter for answer in answers])[back]
         converged = np.concatenate([answer.converged for answer in answers])[back]
-        outcome = codes, like(n_iter, queries), like(converged, queries)
+        outcome = codes, like(n_iter, queries.rows), like(converged, queries.rows)
         solution = Solution(*outcome, self.problem, queries)
         doubt = np.flatnonzero(np.concatenate([answer.doubt for answer in answers])[back])
         if not len(doubt):
             return solution
         converged[doubt] = to_numpy(solution.rows(doubt).gap <= self.tol)
-        return replace(solution, converged=like(converged, queries))
+        return replace(solution, converged=like(converged, queries.rows))
 
-    def _knowing(self, queries: Array, moved: Array, begun: Batch) -> BaseDictionary | None:
-        """The dictionary given, knowing the inner products that all rounds have used: rules need them again."""
-        target = self._work.quadratic.target
-        if self._matrix is None or self._form.factor != 1.0 or not target:
-            return None
-        linear = begun.linear + self._half_absolute if self._half_absolute else begun.linear
-        cross = self._work.dictionary.cross_as_given(linear / target, moved, self._form.query_scale)
-        given = self.problem.dictionary
-        return given.knowing_cross(queries, given.xp.astype(cross, given.dtype, copy=False))
+    def _with_products(self, queries: Queries, moved: Queries) -> Queries:
+        """The queries given, knowing the inner products that all rounds have used: rules need them again."""
+        if self._matrix is None or self._form.factor != 1.0:
+            return queries
+        cross = moved.cross_as_given(moved.in_double.cross, self._form.query_scale)
+        return queries.knowing_cross(namespace(cross).astype(cross, self.problem.dictionary.dtype, copy=False))

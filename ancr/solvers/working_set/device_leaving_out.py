@@ -14,6 +14,7 @@ import numpy as np
 from ancr._core.arrays import Array, like, row_dots, take_rows, to_numpy
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.products import Queries
 from ancr.solvers.working_set.batches import Answer, Batch, Prices
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.gathering import gather
@@ -29,13 +30,13 @@ class DeviceLeavingOut(DeviceWorkingSet):
     _own: np.ndarray
     _rank_one: Any
 
-    def without_own(self, products: Array, own: np.ndarray, rank_one: Array) -> Solution:
+    def without_own(self, queries: Queries, own: np.ndarray, rank_one: Array) -> Solution:
         """Code queries, each without the atom ``own`` and with τ = ``rank_one``.
 
         Parameters
         ----------
-        products : array of shape (n_queries, n_atoms + 1)
-            Queries, see `ancr.dictionary.inner_products.ProductsDictionary`.
+        queries : Queries
+            Of the `ancr.dictionary.derived.ProductsDictionary`.
         own : ndarray of int of shape (n_queries,)
             Position of each query among the atoms.
         rank_one : array of shape (n_queries,)
@@ -43,7 +44,7 @@ class DeviceLeavingOut(DeviceWorkingSet):
         """
         run = copy(self)
         run._own, run._rank_one = own, rank_one
-        return run.solve(products)
+        return run.solve_block(queries)
 
     def _own_of(self, batch: Batch) -> Array:
         return like(self._own[batch.rows], batch.support)[:, None]
@@ -73,13 +74,14 @@ class DeviceLeavingOut(DeviceWorkingSet):
     def _in_doubt(self, batch: Batch) -> np.ndarray:
         return np.zeros(batch.size, bool)  # what rounding leaves is good enough to compare settings
 
-    def _on_host(self, batch: Batch, queries: Array) -> Answer:
+    def _on_host(self, batch: Batch, queries: Queries) -> Answer:
         self.handed_over += batch.size
-        products, target = to_numpy(take_rows(queries, batch.rows)), self._work.quadratic.target
-        run = Run(self._host, products, np.ascontiguousarray(target * products[:, :-1]), squares=products[:, -1])
+        there = queries.take(batch.rows).on_host(self._host.problem.dictionary)
+        linear = np.ascontiguousarray(self._work.quadratic.target * there.cross)
+        run = Run(self._host, there, linear, squares=there.squares)
         run.banned, run.rank_one = self._own[batch.rows], to_numpy(take_rows(self._rank_one, batch.rows))
         run.to_the_end()
-        xp, double = self._work.dictionary.xp, like(run.codes().toarray(), queries)
+        xp, double = self._work.dictionary.xp, like(run.codes().toarray(), queries.rows)
         codes, rounds = xp.astype(double, self._work.dictionary.dtype, copy=False), run.found[:, 2].astype(int)
         met = run.finished() | run.in_doubt()
         return Answer(batch.rows, codes, batch.rounds + rounds, met, np.zeros(batch.size, bool))

@@ -21,6 +21,8 @@ from ancr._core.arrays import map_rows, read_only, row_sums
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
+from ancr.dictionary.derived import rescaled
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 from ancr.solvers.working_set.thresholds import (
     DEPENDENT,
@@ -96,7 +98,7 @@ class HostWorkingSet(Solver):
         # The problem that is solved and that H and b are computed from.
         form = self._in_enough_precision(self._with_one_price()).standard_form
         self.form, self.query_scale, self.least = form.problem, form.query_scale, form.least
-        self.squares_of, self.source = form.squares_of, form.problem.dictionary
+        self.keeps_origin, self.source = form.keeps_origin, form.problem.dictionary
         weight = self.form.quadratic.gram + self.form.quadratic.blocks
         # Errors are given for atoms whose norm in H is one.
         self._unit = 1.0 / np.sqrt(weight)
@@ -109,7 +111,7 @@ class HostWorkingSet(Solver):
         problem, self._multiples = self.problem, self.problem.quadratic.multiples
         if self._multiples is None:
             return problem
-        dictionary = problem.dictionary.rescaled(1.0 / self._multiples)
+        dictionary = rescaled(problem.dictionary, 1.0 / self._multiples)
         return replace(problem, dictionary=dictionary, quadratic=problem.quadratic.without_multiples())
 
     def _in_enough_precision(self, problem: Problem) -> Problem:
@@ -174,7 +176,7 @@ class HostWorkingSet(Solver):
         """Report queries that could not be certified."""
         return not_certified(unmet, total, self.tol)
 
-    def warm_up(self, queries: np.ndarray) -> None:
+    def warm_up(self, queries: Queries) -> None:
         """Compile, in the calling thread, what is not compiled yet, by solving one query.
 
         All threads would wait for it anyway, and compiling in another thread takes a fifth longer.
@@ -183,14 +185,14 @@ class HostWorkingSet(Solver):
 
         kernel = host_kernels.solve_with_matrix if self.keeps_matrix else host_kernels.advance_without_matrix
         if not kernel.signatures:
-            self.solve(queries[:1])
+            self.solve_block(queries)
 
-    def solve(self, queries: np.ndarray, history: bool = False) -> Solution:
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
         solution = self.run(queries, exact_linear=False).solution()
         return solution.with_history() if history else solution
 
-    def run(self, queries: np.ndarray, exact_linear: bool = True) -> Run:
+    def run(self, queries: Queries, exact_linear: bool = True) -> Run:
         """Solve a block of queries to the optimum.
 
         With ``exact_linear``, if H is kept, b is exact for all atoms, not only for those that matter.
@@ -278,8 +280,8 @@ class Run:
     ----------
     solver : HostWorkingSet
         The solver.
-    queries : ndarray of shape (n_queries, n_features)
-        The queries.
+    queries : Queries
+        The queries, with their products.
     linear : ndarray of shape (n_queries, n_atoms) or None
         b of each query, if known; computed otherwise.
     products : callable or None
@@ -291,7 +293,7 @@ class Run:
     def __init__(
         self,
         solver: HostWorkingSet,
-        queries: np.ndarray,
+        queries: Queries,
         linear: np.ndarray | None = None,
         products: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
         squares: np.ndarray | None = None,
@@ -304,8 +306,10 @@ class Run:
         self.program = type(program)(*(read_only(x) if isinstance(x, np.ndarray) else x for x in program))
         # From here on everything is in standard form.
         self.problem = solver.form
-        self.queries = solver.source.moved(queries.astype(solver.source.dtype, copy=False), solver.query_scale)
-        self._squares = (solver.squares_of(self.queries) if squares is None else squares).astype(float, copy=False)
+        self.queries = queries.seen_by(solver.source, solver.query_scale)
+        if squares is None:
+            squares = self.queries.squared_distances_to_mean if solver.keeps_origin else self.queries.squares
+        self._squares = squares.astype(float, copy=False)
         if solver.source.has_coordinates and self._squares.max(initial=0.0) > (_FAR * self.program.longest) ** 2:
             self._draw_nearer()
         quadratic = self.problem.quadratic
@@ -314,10 +318,10 @@ class Run:
         if linear is not None:
             self.linear = linear
         elif products is not None and solver.keeps_matrix:
-            self.scaled_queries = quadratic.target * self.queries
+            self.scaled_queries = quadratic.target * self.queries.rows
             self.linear, self.scale, self.linear_error = products(self.scaled_queries)
         else:
-            self.linear = solver.source.cross(self.queries, quadratic.target)
+            self.linear = quadratic.linear(self.queries)
         self.squares = np.maximum(self._squares, solver.least)
         self.max_rounds = max_rounds(self.problem)
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
@@ -336,8 +340,9 @@ class Run:
             raise ValueError("queries must be at most 1e8 times as long as the atoms with a relaxation; rescale them")
         if self.program.sums_to_one:
             nearer = np.minimum(_FAR * self.program.longest / np.sqrt(np.maximum(self._squares, 1e-300)), 1.0)
-            self.queries = self.queries * nearer[:, None].astype(self.queries.dtype)
-            self._squares *= nearer**2
+            rows = self.queries.rows
+            self.queries = Queries.of(self._solver.source, rows * nearer[:, None].astype(rows.dtype))
+            self._squares = self._squares * nearer**2
 
     def to_the_end(self) -> None:
         """Solve each query, with more capacity for those that need it."""
@@ -387,9 +392,10 @@ class Run:
         workspace, target = self._workspace(), self.problem.quadratic.target
         pulls = self.linear[todo], np.ones(len(todo)), np.zeros(len(todo))
         while len(todo):
+            aims = target * self.queries.rows[todo]
             self._kernels.advance_without_matrix(
-                self.program, workspace, target * self.queries[todo], self.linear[todo], self.squares, *pulls, todo,
-                self.max_rounds, self.support, self.code, self.found,
+                self.program, workspace, aims, self.linear[todo], self.squares, *pulls, todo, self.max_rounds,
+                self.support, self.code, self.found,
             )  # fmt: skip
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
             todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
@@ -398,12 +404,12 @@ class Run:
 
     def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm."""
-        dictionary: Any = self.problem.dictionary  # one with coordinates
-        quadratic = self.problem.quadratic
-        queries, codes = self.queries[todo], self.codes(todo)
+        quadratic, codes = self.problem.quadratic, self.codes(todo)
+        queries = Queries.of(self.problem.dictionary, self.queries.rows[todo])
         if self._products is not None:
-            return self._products(quadratic.target * queries - quadratic.gram * dictionary.image(codes))
-        pull, error = quadratic.pull(dictionary, queries, codes, prices=False), np.zeros(len(todo))
+            image = codes @ self.problem.dictionary.coordinates
+            return self._products(quadratic.target * queries.rows - quadratic.gram * image)
+        pull, error = quadratic.pull(queries, codes, prices=False), np.zeros(len(todo))
         if pull.dtype == np.float32 and not quadratic.blocks:
             # An upper bound on the rounding error of such products in single precision.
             error = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / (self.program.largest_norm or 1.0)
@@ -416,7 +422,7 @@ class Run:
         if self.program.sums_to_one:
             code = code / np.where(used, code, 0.0).sum(axis=1, keepdims=True)
         indptr = np.concatenate([[0], np.cumsum(size)])
-        values = code[used].astype(self._given.dtype)
+        values = code[used].astype(self._given.rows.dtype)
         shape = (len(size), self.problem.dictionary.n_atoms)
         return sparse.csr_array((values, self.support[rows][used], indptr), shape=shape)
 

@@ -74,7 +74,7 @@ class Candidates(ABC):
         """Solve over the atoms held; return the problem."""
         problem, query = Problem(dictionary, self.quadratic, self.constraint), self.query[None]
         solution = self._solver.prepare(problem).solve(query)
-        code, pull = solution.sorted_codes, self.quadratic.pull(dictionary, query, solution.sorted_codes)
+        code, pull = solution.sorted_codes, self.quadratic.pull(solution.queries, solution.sorted_codes)
         self.code, self.pull = code.toarray()[0][dictionary.position], pull[0][dictionary.position]
         self.level = float(self.code @ self.pull) if self.constraint.sums_to_one else 0.0
         return problem
