@@ -136,15 +136,10 @@ STILL_LARGER = {
     },
     "methods of a class": {
         "classifiers/representation.py: BaseRepresentationClassifier",
-        "dictionary/atoms.py: BaseDictionary",
-        "dictionary/atoms.py: Dictionary",
-        "dictionary/inner_products.py: GramDictionary",
         "studio/workbench.py: Studio",
     },
     "lines of a file": {
         "classifiers/representation.py",
-        "dictionary/atoms.py",
-        "dictionary/inner_products.py",
         "selection/cross_validation.py",
     },
 }

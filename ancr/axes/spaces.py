@@ -40,6 +40,7 @@ from ancr._core.arrays import (
 from ancr._core.axis import AxisObject
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.gram import extended
 from ancr.dictionary.inner_products import KernelDictionary
 from ancr.dictionary.mercer import RBF, Function, Kernel, Polynomial, Precomputed
 
@@ -251,7 +252,7 @@ class Space(AxisObject):
     ) -> BaseDictionary:
         """A dictionary with more samples; γ and landmarks stay what they are."""
         rows = self._all_rows(namespace(samples).astype(samples, dictionary.dtype, copy=False))
-        return dictionary.extend(rows, labels, classes=classes, weights=weights)
+        return extended(dictionary, rows, labels, classes=classes, weights=weights)
 
     def _all_rows(self, samples: Array) -> Array:
         """As `rows`, in blocks."""

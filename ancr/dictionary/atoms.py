@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,21 +23,19 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ancr._core.arrays import (
     Array,
-    concat,
     is_non_numpy,
     is_single,
     like,
     namespace,
     read_only,
-    take_rows,
     to_numpy,
     unit_rows,
 )
 from ancr._core.checks import check_rows
 from ancr.dictionary.class_forms import class_forms
-from ancr.dictionary.gram import Growth
 
 if TYPE_CHECKING:
+    from ancr.dictionary.gram import Growth
     from ancr.dictionary.products import Queries
 
 _FLOATS = (np.float64, np.float32)
@@ -137,7 +135,7 @@ class Atoms:
             atoms = unit_rows(atoms, copy=False)
         given_weights = None if weights is None or bool((weights[order] == 1.0).all()) else weights[order]
         n_given = None if len(order) == samples.shape[0] else samples.shape[0]
-        bounds = _bounds(codes[rank], len(found))
+        bounds = bounds_of(codes[rank], len(found))
         return cls(atoms, order, like(found, given), bounds, weights=given_weights, n_given=n_given)
 
     @property
@@ -249,6 +247,8 @@ class BaseDictionary(Atoms, ABC):
         What `ancr.dictionary.products.Queries.of` makes for it.
     held : dict of str to array
         Matrices that were needed so far.
+    growth : Growth or None
+        What this dictionary can extend of a smaller one's; None once all that is needed has been.
     """
 
     origin: Array | None = field(default=None, kw_only=True)
@@ -352,12 +352,6 @@ class BaseDictionary(Atoms, ABC):
         """Itself, where there are no coordinates to rescale."""
         return self
 
-    def reweighted(self, weights: np.ndarray) -> Self:
-        """The same atoms with other weights, on which no product depends."""
-        other = replace(self, weights=weights)
-        other.held |= {name: self.held[name] for name in ("gram", "squares", "block_grams") if name in self.held}
-        return other
-
     # --- what a proof may rest on
 
     @property
@@ -389,57 +383,6 @@ class BaseDictionary(Atoms, ABC):
     def eigenvalues(self, on_plane: bool) -> tuple[np.ndarray, float]:
         """Eigenvalues of XᵀX, restricted to Σc = 0 if ``on_plane``, and what rounding can do to them."""
 
-    # --- growth
-
-    def extend(
-        self, samples: Any, labels: Any, *, classes: Any = None, weights: np.ndarray | None = None, name: str = "X"
-    ) -> Self:
-        """The dictionary of these atoms and more samples, as it would be made from all samples together.
-
-        Matrices that this dictionary holds are carried over: when the larger one needs them, it computes only the
-        products that involve new atoms.
-
-        Parameters
-        ----------
-        samples, labels, classes, weights, name
-            As for `Atoms.build`; samples take the dtype of these atoms, and labels may contain new classes.
-        """
-        options = {"classes": classes, "weights": weights, "name": name}
-        more = Atoms.build(samples, labels, dtype=self.dtype, normalize=False, **options)
-        before, added = to_numpy(self.classes), to_numpy(more.classes)
-        if kind_of_labels(before) != kind_of_labels(added):
-            raise ValueError(f"labels must be of the kind seen before, {before.dtype}, got {added.dtype}")
-        classes = np.union1d(before, added)
-        places = [np.searchsorted(classes, own)[part.labels] for own, part in ((before, self), (added, more))]
-        codes = np.concatenate(places)
-        rank = np.argsort(codes, kind="stable")
-        n_samples, both = self.n_samples + more.n_samples, None
-        if not self.weights is more.weights is None:
-            both = np.concatenate([np.ones(p.n_atoms) if p.weights is None else p.weights for p in (self, more)])[rank]
-        larger = replace(
-            self,
-            atoms=take_rows(concat([self.atoms, more.atoms]), rank),
-            order=np.concatenate([self.order, more.order + self.n_samples])[rank],
-            classes=like(classes, self.classes),
-            bounds=_bounds(codes[rank], len(classes)),
-            weights=both,
-            n_given=None if n_samples == len(rank) else n_samples,
-        )
-        larger.growth = Growth.of(self.growth, self._matrices_to_extend(), *np.split(np.argsort(rank), [self.n_atoms]))
-        return larger
-
-    def _matrices_to_extend(self) -> dict[str, Any]:
-        """Matrices held, which a larger dictionary can extend."""
-        return {name: self.held[name] for name in ("gram",) if name in self.held}
-
-    def settle(self) -> None:
-        """Discard matrices that `extend` carried over and that were not used."""
-        self.growth = None
-
-    def _carried(self, name: str) -> Growth | None:
-        """The `Growth` that can extend this matrix of a smaller dictionary, or None."""
-        return self.growth if self.growth is not None and name in self.growth.held else None
-
 
 def check_samples(samples: Any, name: str = "X", dtype: Any = _FLOATS) -> Array:
     """Validate samples of any library; float32 stays float32, anything else numeric becomes float64."""
@@ -460,7 +403,8 @@ def one_class(n_atoms: int) -> dict[str, np.ndarray]:
     return {"order": np.arange(n_atoms), "classes": np.zeros(1, int), "bounds": np.array([0, n_atoms])}
 
 
-def _bounds(sorted_codes: np.ndarray, n_classes: int) -> np.ndarray:
+def bounds_of(sorted_codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Where each class begins, and the last one ends."""
     return np.searchsorted(sorted_codes, np.arange(n_classes + 1))
 
 

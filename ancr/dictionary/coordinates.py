@@ -11,7 +11,7 @@ import numpy as np
 
 from ancr._core.arrays import Array, in_double, squares_in_double, to_numpy
 from ancr.dictionary.atoms import BaseDictionary
-from ancr.dictionary.gram import gram_of, scatter_of
+from ancr.dictionary.gram import Growth, gram_of, scatter_of
 from ancr.dictionary.products import CoordinateQueries
 
 
@@ -89,28 +89,20 @@ class Dictionary(BaseDictionary):
     def _centred(self) -> Dictionary:
         origin = self.xp.astype(self.mean, self.dtype)
         centred = replace(self, atoms=self.atoms - origin, origin=origin)
-        if growth := self._carried("centred_gram"):
+        if growth := Growth.carrying(self, "centred_gram"):
             centred.held["gram"] = growth.extend_centred_gram(centred.atoms, origin)
         return centred
-
-    def _matrices_to_extend(self) -> dict[str, Any]:
-        """Also those about the mean, with the mean that they are taken about."""
-        held = {name: self.held[name] for name in ("gram", "scatter", "spread") if name in self.held}
-        centred = self.held.get("centred")
-        if centred is not None and "gram" in centred.held:
-            held |= {"centred_gram": centred.gram, "origin": centred.origin}
-        return {**held, "mean": self.mean} if "spread" in held else held
 
     # --- products
 
     def _gram(self) -> Array:
-        growth = self._carried("gram")
+        growth = Growth.carrying(self, "gram")
         return growth.extend_gram(self.atoms) if growth else gram_of(self.atoms)
 
     @property
     def scatter(self) -> Array:
         """XXᵀ in double precision, (n_features, n_features)."""
-        growth = self._carried("scatter")
+        growth = Growth.carrying(self, "scatter")
         return self.once("scatter", lambda: growth.extend_scatter(self.atoms) if growth else scatter_of(self.atoms))
 
     @property
@@ -119,7 +111,7 @@ class Dictionary(BaseDictionary):
         return self.once("spread", self._spread)
 
     def _spread(self) -> Array:
-        growth = self._carried("spread")
+        growth = Growth.carrying(self, "spread")
         return growth.extend_spread(self.atoms) if growth else scatter_of(in_double(self.atoms) - self.mean)
 
     def _squares(self) -> Array:

@@ -28,6 +28,15 @@ def rescaled(dictionary: Any, factors: np.ndarray) -> BaseDictionary:
     return dictionary.with_atoms(dictionary.xp.astype(scaled, dictionary.dtype, copy=False))
 
 
+def reweighted(dictionary: BaseDictionary, weights: np.ndarray) -> BaseDictionary:
+    """The same atoms with other weights, on which no product depends."""
+    other = replace(dictionary, weights=weights)
+    other.held |= {
+        name: dictionary.held[name] for name in ("gram", "squares", "block_grams") if name in dictionary.held
+    }
+    return other
+
+
 def mirrored(dictionary: Any) -> BaseDictionary:
     """The atoms and, after them, their mirror images −x, all in one class."""
     atoms, of_one_class = dictionary.atoms, one_class(2 * dictionary.n_atoms)

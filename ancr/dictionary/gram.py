@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,59 @@ from ancr._core.arrays import (
     concat_columns,
     in_double,
     is_non_numpy,
+    like,
     namespace,
     submatrix,
     take_columns,
     take_rows,
+    to_numpy,
 )
+from ancr.dictionary.atoms import Atoms, BaseDictionary, bounds_of, kind_of_labels
+
+
+def extended(
+    dictionary: BaseDictionary,
+    samples: Any,
+    labels: Any,
+    *,
+    classes: Any = None,
+    weights: np.ndarray | None = None,
+    name: str = "X",
+) -> BaseDictionary:
+    """The dictionary of these atoms and more samples, as it would be made from all samples together.
+
+    Matrices that the dictionary holds are carried over: when the larger one needs them, it computes only the products
+    that involve new atoms.
+
+    Parameters
+    ----------
+    dictionary : BaseDictionary
+        The dictionary to extend, which stays as it is.
+    samples, labels, classes, weights, name
+        As for `Atoms.build`; samples take the dtype of the atoms, and labels may contain new classes.
+    """
+    more = Atoms.build(
+        samples, labels, dtype=dictionary.dtype, normalize=False, classes=classes, weights=weights, name=name
+    )
+    before, added = to_numpy(dictionary.classes), to_numpy(more.classes)
+    if kind_of_labels(before) != kind_of_labels(added):
+        raise ValueError(f"labels must be of the kind seen before, {before.dtype}, got {added.dtype}")
+    classes, parts = np.union1d(before, added), (dictionary, more)
+    codes = np.concatenate([np.searchsorted(classes, to_numpy(part.classes))[part.labels] for part in parts])
+    rank, n_samples, both = np.argsort(codes, kind="stable"), dictionary.n_samples + more.n_samples, None
+    if any(part.weights is not None for part in parts):
+        both = np.concatenate([np.ones(part.n_atoms) if part.weights is None else part.weights for part in parts])[rank]
+    larger = replace(
+        dictionary,
+        atoms=take_rows(concat([dictionary.atoms, more.atoms]), rank),
+        order=np.concatenate([dictionary.order, more.order + dictionary.n_samples])[rank],
+        classes=like(classes, dictionary.classes),
+        bounds=bounds_of(codes[rank], len(classes)),
+        weights=both,
+        n_given=None if n_samples == len(rank) else n_samples,
+    )
+    larger.growth = Growth.of(dictionary, *np.split(np.argsort(rank), [dictionary.n_atoms]))
+    return larger
 
 
 @dataclass(frozen=True)
@@ -36,11 +84,22 @@ class Growth:
     new: np.ndarray
 
     @classmethod
-    def of(cls, before: Growth | None, held: dict[str, Any], old: np.ndarray, new: np.ndarray) -> Growth | None:
+    def of(cls, smaller: BaseDictionary, old: np.ndarray, new: np.ndarray) -> Growth | None:
         """What there is to extend: matrices held now, or those that the smaller dictionary has not extended yet."""
+        held = {name: smaller.held[name] for name in ("gram", "scatter", "spread") if name in smaller.held}
+        centred, before = smaller.held.get("centred"), smaller.growth
+        if centred is not None and "gram" in centred.held:
+            held |= {"centred_gram": centred.gram, "origin": centred.origin}
+        if "spread" in held:
+            held["mean"] = smaller.mean
         if held:
             return cls(held, old, new)
         return before and cls(before.held, old[before.old], np.concatenate([old[before.new], new]))
+
+    @staticmethod
+    def carrying(dictionary: BaseDictionary, name: str) -> Growth | None:
+        """What can extend this matrix for a dictionary; None if there is nothing to extend."""
+        return dictionary.growth if dictionary.growth is not None and name in dictionary.growth.held else None
 
     def extend_gram(self, atoms):
         """The larger Gram matrix: the old entries moved to their places, products computed only for the new rows."""

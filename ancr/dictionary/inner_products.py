@@ -32,6 +32,7 @@ from ancr._core.arrays import (
     with_diagonal,
 )
 from ancr.dictionary.atoms import Atoms, BaseDictionary
+from ancr.dictionary.gram import Growth
 from ancr.dictionary.mercer import Kernel
 from ancr.dictionary.products import GramQueries, row_means
 from ancr.dictionary.psd_checks import eigenvalues_of, is_semidefinite
@@ -194,7 +195,7 @@ class KernelDictionary(GramDictionary):
 
     def _gram(self) -> Array:
         """K, with a warning if it belongs to no space."""
-        growth = self._carried("gram")
+        growth = Growth.carrying(self, "gram")
         new = take_rows(self.atoms, growth.new) if growth else None
         gram = growth.extend_gram_by(self._in_parallel(new)) if growth else self._from_scratch()
         squares, xp = self.kernel.squares(self.atoms), self.xp

@@ -26,6 +26,7 @@ from sklearn.base import clone
 from ancr._core.arrays import Array, dense, to_numpy
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.derived import reweighted
 from ancr.dictionary.products import Queries
 from ancr.selection.temperature import fit_temperature
 from ancr.solvers.leave_one_out import LeaveOneOut
@@ -174,7 +175,9 @@ def _weighted(problem: Problem, weights: np.ndarray) -> Problem:
     """The problem with atoms of other weights."""
     before = problem.dictionary.weights
     both = weights if before is None else before * weights
-    return replace(problem, dictionary=problem.dictionary.reweighted(both), quadratic=problem.quadratic.priced(weights))
+    return replace(
+        problem, dictionary=reweighted(problem.dictionary, both), quadratic=problem.quadratic.priced(weights)
+    )
 
 
 def _witnesses(dictionary: BaseDictionary, rows: slice, codes: Any) -> tuple[np.ndarray, ...]:

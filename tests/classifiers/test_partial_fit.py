@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import ancr
 from ancr import Dictionary
+from ancr._core.arrays import unit_rows
 from ancr.dictionary import gram
 from ancr.solvers import HostWorkingSet
 from tests.test_sklearn_api import INSTANCES
@@ -73,7 +74,7 @@ def test_only_products_with_new_atoms_are_computed():
     X, y, _ = stream(TALL)
     old = Dictionary.build(X[:100], y[:100])
     old.gram[:] = np.arange(100 * 100).reshape(100, 100)  # values that no product would give
-    new = old.extend(X[100:], y[100:])
+    new = gram.extended(old, unit_rows(X[100:]), y[100:])
     kept, added = new.position[:100], new.position[100:]
     np.testing.assert_array_equal(new.gram[np.ix_(kept, kept)], old.gram[np.ix_(old.position, old.position)])
     np.testing.assert_allclose(new.gram[added], new.atoms[added] @ new.atoms.T, atol=1e-14)
@@ -122,7 +123,7 @@ def test_spread_does_not_cancel_far_from_the_origin():
     first = Dictionary.build(X[:25], normalize=False)
     assert first.spread.shape == (5, 5)
     centred = X - X.mean(axis=0)
-    spread = first.extend(X[25:], np.zeros(35, int)).spread
+    spread = gram.extended(first, X[25:], np.zeros(35, int)).spread
     np.testing.assert_allclose(spread, centred.T @ centred, rtol=1e-7, atol=1e-6)
 
 
