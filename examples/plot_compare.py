@@ -46,8 +46,5 @@ comparison.to_frame()[["method", "accuracy", "sd", "p_value", "mark", "fit_s"]].
 # %%
 # ``comparison.save("report.html")`` writes the report: table, confusion, calibration, learning curve and hard samples
 # with their witnesses. Its figures are charts that can be saved one by one.
-from ancr.comparison.comparison_page import make_charts
-
-charts, _ = make_charts(comparison)
-svg = charts["accuracy"].svg()
-print({name: chart.title for name, chart in charts.items()}, f"{len(svg)} characters of SVG")
+svg = comparison.charts[0].svg()
+print({chart.name: chart.title for chart in comparison.charts}, f"{len(svg)} characters of SVG")

@@ -17,7 +17,7 @@ except ImportError:  # Windows: there a draft of a killed run stays until it is 
     fcntl = None
 
 PathLike: TypeAlias = str | os.PathLike[str]
-
+CAN_LOCK = fcntl is not None
 _DRAFT = ".ancr-draft-"
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -105,19 +105,19 @@ def check_folder(path: PathLike, create: bool = False) -> None:
 def _locked_file(path: Path) -> int | None:
     """Create a file, and return its locked descriptor; None where there are no such locks."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-    if fcntl is None:  # Windows cannot rename a file that is open
+    if not CAN_LOCK:  # Windows cannot rename a file that is open
         os.close(descriptor)
         return None
-    _lock(descriptor)
+    lock(descriptor)
     return descriptor
 
 
 def _locked_folder(path: Path) -> int | None:
     """The locked descriptor of a folder; None where there are no such locks."""
-    if fcntl is None:
+    if not CAN_LOCK:
         return None
     descriptor = os.open(path, os.O_RDONLY)
-    _lock(descriptor)
+    lock(descriptor)
     return descriptor
 
 
@@ -128,7 +128,7 @@ def _delete_stale_drafts(folder: Path) -> None:
         except OSError:  # another process has just deleted it, or it belongs to another user
             continue
         try:
-            if _lock(descriptor):
+            if lock(descriptor):
                 _delete(draft)
         finally:
             os.close(descriptor)
@@ -141,8 +141,8 @@ def _delete(draft: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock an open file, and say whether it could be locked; the lock ends with the process."""
+def lock(descriptor: int) -> bool:
+    """Lock an open file, and say whether it could be locked; the lock ends with the process, however that ends."""
     if fcntl is None:
         return False
     try:

@@ -1,7 +1,7 @@
 """Texts of error messages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,29 @@ def plain(label: Any) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number of things: ``1 sample``, ``3 samples``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def shown_time(seconds: float) -> str:
+    """A duration for people: ``850 µs``, ``12 ms``, ``3.2 s``, ``2 min 5 s``, ``1 h 10 min``.
+
+    Examples
+    --------
+    >>> from ancr._core.messages import shown_time
+    >>> [shown_time(value) for value in (0.00085, 0.0123, 3.21, 125, 4200)]
+    ['850 µs', '12 ms', '3.2 s', '2 min 5 s', '1 h 10 min']
+    """
+    for unit, size, limit, digits in (("µs", 1e6, 1e-3, 0), ("ms", 1e3, 0.9995, 0), ("s", 1.0, 9.95, 1)):
+        if seconds < limit:
+            return f"{size * seconds:.{digits}f} {unit}"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 @contextmanager

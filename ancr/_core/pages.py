@@ -1,15 +1,30 @@
 """HTML pages from templates: one environment for every report, and what every page shows."""
 
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def render(package: str, template: str, **content: Any) -> str:
+    """Render a template of a package's ``templates``, which may extend or import those of ``ancr/_core/templates``.
+
+    Every value is escaped, except what is marked as safe: SVG that a template made, and a page's own style and script.
+    """
+    return _environment(package).get_template(template).render(**content)
 
 
 def render_page(package: str, template: str, **content: Any) -> str:
-    """Render a template of a package's ``templates``, which may extend those of ``ancr/_core/templates``.
+    """Render a template that shows the version and the date."""
+    today = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return render(package, template, version=version("ancr"), today=today, **content)
 
-    Every value is escaped, except what is marked as safe: SVG that the charts made, and a page's own style and script.
-    """
+
+@cache
+def _environment(package: str) -> "Environment":
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -20,6 +35,4 @@ def render_page(package: str, template: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["zip"] = zip
-    return environment.get_template(template).render(
-        version=version("ancr"), today=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), **content
-    )
+    return environment

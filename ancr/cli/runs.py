@@ -16,6 +16,7 @@ from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, prin
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
     from ancr.paper.experiment import Experiment
+    from ancr.paper.paper_sources import PaperSource
 
 _RESULTS = Path("results")
 
@@ -89,6 +90,7 @@ def reproduce(
     output = output or _RESULTS
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
+        from ancr.comparison.protocols import check_protocols
         from ancr.comparison.run import select_methods
         from ancr.comparison.runner import make_plans
         from ancr.paper.experiment import Experiment
@@ -98,7 +100,7 @@ def reproduce(
         if features and not names:
             raise ValueError(f"--features {features!r} needs the name of a data set, such as cub200")
         sources = [paper_source(name, features, data_home) for name in dict.fromkeys(names)] or _available(data_home)
-        known_protocols = _check_protocols(protocols, ("paper", "exact"))
+        known_protocols = check_protocols(protocols or ("paper", "exact"))
         plans = []
         for each in sources:
             few = 1 if not names and each.name == "usps" else None
@@ -170,24 +172,23 @@ def compare(
     output = output or _RESULTS / data.resolve().stem
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
-        from ancr.comparison.cells import refuse_other_data
+        from ancr.comparison.cells import open_results
         from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
         from ancr.comparison.runner import FailedCellsError
         from ancr.comparison.split_sources import UserSource
         from ancr.samples.readers import read_samples
 
         check_folder(output / "report.html", create=True)
-        known_protocols = _check_protocols(protocols, DEFAULT_PROTOCOLS)
         samples = read_samples(data, label, features)
         source = UserSource(samples.labelled(), folds, standardize, repeats)
         names = None if methods is None else [name.strip() for name in methods.split(",")]
-        plans = plan_comparison(source, names, known_protocols, output)
-        refuse_other_data([source], output)
+        plans = plan_comparison(source, names, protocols or DEFAULT_PROTOCOLS, output)
+        file = open_results(output, [source])
         say(f"The report will be written to {output / 'report.html'}")
         say_of(data, samples, source.plan)
         seconds = None if time_limit is None else 60 * time_limit
         try:
-            comparison = run_comparison(source, plans, output, jobs, seconds, figures, _command())
+            comparison = run_comparison(source, plans, file, jobs, seconds, figures, _command())
         except FailedCellsError as error:  # every cell
             raise click.ClickException(str(error)) from error
         _write_comparison(comparison, output)
@@ -214,7 +215,7 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     from ancr.comparison.runner import FailedCellsError
     from ancr.comparison.table_formats import to_rich
 
-    experiment.refuse_other_data()
+    experiment.file  # noqa: B018  refuses results on other data before anything is said
     say(f"The report will be written to {experiment.page}")
     try:
         report = experiment.run(jobs, figures)
@@ -235,7 +236,7 @@ def _options_named() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if str(error).startswith(("methods ", "folds ")):
+        if str(error).startswith(("methods ", "folds ", "protocol ")):
             raise ValueError(f"--{error}") from error
         raise
 
@@ -254,7 +255,7 @@ def _resumable(output: Path) -> Iterator[None]:
         os._exit(130)
 
 
-def _available(data_home: Path | None) -> list[Any]:
+def _available(data_home: Path | None) -> "list[PaperSource]":
     """Digits, and AR and USPS if they are on this machine."""
     from ancr.datasets import DataNotFoundError
     from ancr.paper.paper_sources import paper_source
@@ -268,16 +269,6 @@ def _available(data_home: Path | None) -> list[Any]:
         else:
             found.append(candidate)
     return found
-
-
-def _check_protocols(protocols: tuple[str, ...], default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the protocols asked for, or the default ones."""
-    from ancr.comparison.protocols import PROTOCOLS
-
-    unknown = [name for name in protocols if name not in PROTOCOLS]
-    if unknown:
-        raise ValueError(f"--protocol {unknown[0]!r} is unknown; choose from {', '.join(PROTOCOLS)}")
-    return protocols or default
 
 
 def _command() -> str:

@@ -1,13 +1,14 @@
 """What a method answered on each test sample, in one file per cell: for confusion, calibration and hard samples."""
 
-import hashlib
-import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ancr._core.files import atomic_path
+from ancr.comparison.split_sources import Split
 
 _HARD, _WITNESSES = 12, 4
 
@@ -43,10 +44,24 @@ class Answers:
     witnesses: np.ndarray
     weights: np.ndarray
 
+    def write(self, path: Path) -> None:
+        """Write the answers to a file, completely or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(path) as draft, open(draft, "wb") as file:
+            np.savez_compressed(file, **asdict(self))
+
     @classmethod
-    def of(cls, classifier, split, labels, train, test):
+    def read(cls, path: Path) -> "Answers | None":
+        """The answers in a file; None if there is none, or if it is damaged."""
+        try:
+            with np.load(path) as file:
+                return cls(**{each.name: file[each.name] for each in fields(cls)})
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+
+    @classmethod
+    def of(cls, classifier: Any, split: Split, labels: np.ndarray) -> "Answers":
         """The answers of a fitted classifier, which has predicted ``labels`` for the queries of a split."""
-        labels = np.asarray(labels)
         chances = _probabilities(classifier, split.queries)
         if chances is None:
             chance = truth = np.full(len(labels), np.nan)
@@ -54,11 +69,11 @@ class Answers:
             chance = _chance_of(chances, classifier.classes_, labels)
             truth = _chance_of(chances, classifier.classes_, split.truth)
         hard = np.argsort(np.where(np.isnan(truth), labels == split.truth, truth), kind="stable")[:_HARD]
-        witnesses, weights = _witnesses(classifier, split.queries[hard], train)
-        return cls(np.asarray(test), labels.astype(np.int64), chance, truth, hard, witnesses, weights)
+        witnesses, weights = _witnesses(classifier, split.queries[hard], split.train)
+        return cls(np.asarray(split.test), labels.astype(np.int64), chance, truth, hard, witnesses, weights)
 
 
-def _probabilities(classifier, queries):
+def _probabilities(classifier: Any, queries: np.ndarray) -> np.ndarray | None:
     try:
         chances = np.asarray(classifier.predict_proba(queries))
     except (AttributeError, NotImplementedError):  # no probabilities, or only on request
@@ -71,13 +86,13 @@ def _probabilities(classifier, queries):
     return chances
 
 
-def _chance_of(chances, classes, labels):
+def _chance_of(chances: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Probability of one label per row; zero for a class that the training part does not have."""
     places = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
     return np.where(np.asarray(classes)[places] == labels, chances[np.arange(len(labels)), places], 0.0)
 
 
-def _witnesses(classifier, queries, train):
+def _witnesses(classifier: Any, queries: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows = np.full((len(queries), _WITNESSES), -1)
     weights = np.zeros((len(queries), _WITNESSES))
     if not hasattr(classifier, "explain"):
@@ -86,35 +101,3 @@ def _witnesses(classifier, queries, train):
         rows[place, : len(why.indices)] = np.asarray(train)[why.indices]
         weights[place, : len(why.weights)] = why.weights
     return rows, weights
-
-
-class AnswerFolder:
-    """A folder of answers, one file per cell.
-
-    Parameters
-    ----------
-    folder : Path
-        It is created when the first file is written.
-    """
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def path(self, plan):
-        """The file of a plan's answers; another version of data or settings has another file."""
-        identity = json.dumps([*plan.key, plan.source.digest, plan.recipe.params], sort_keys=True, default=str)
-        return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:20]}.npz"
-
-    def write(self, plan, answers):
-        """Write the answers of a plan, completely or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(self.path(plan)) as draft, open(draft, "wb") as file:
-            np.savez_compressed(file, **vars(answers))
-
-    def read(self, plan):
-        """The answers of a plan; None if there are none, or if the file is damaged."""
-        try:
-            with np.load(self.path(plan)) as file:
-                return Answers(**{name: file[name] for name in Answers.__dataclass_fields__})
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-            return None

@@ -3,11 +3,15 @@
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import Field, asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
-# The fields that identify an experiment.
-KEY = ("dataset", "features", "setting", "method", "protocol", "draw")
+from ancr._core.jsonl import JsonLines
+from ancr.comparison.split_sources import SplitSource
+
+Key = tuple[str, str, str, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Cell:
     protocol: str
     draw: int
     seed: int
-    params: dict = field(hash=False)
+    params: dict[str, Any] = field(hash=False)
     accuracy: float
     n_test: int
     fit_s: float
@@ -51,51 +55,44 @@ class Cell:
     before: str = ""
     data: str = ""
     origin: str = ""
-    chosen: dict = field(default_factory=dict, hash=False)
+    chosen: dict[str, Any] = field(default_factory=dict, hash=False)
     certified: float | None = None
-    versions: dict = field(default_factory=dict, hash=False)
+    versions: dict[str, str] = field(default_factory=dict, hash=False)
     platform: str = ""
 
     @property
-    def key(self):
+    def key(self) -> Key:
         """The fields that identify the experiment, whatever its result."""
-        return tuple(getattr(self, name) for name in KEY)
+        return self.dataset, self.features, self.setting, self.method, self.protocol, self.draw
 
 
 class CellFile:
-    """An append-only ``cells.jsonl``.
+    """An append-only ``cells.jsonl``, read once.
 
-    Each line is written and flushed at once, so a run that is killed loses at most the cells that were running; an
-    incomplete last line is removed when the file is opened again.
+    Each line is written and flushed at once, so a run that is killed loses at most the cells that were running.
 
     Parameters
     ----------
     path : path-like
         The file; it and its folder are created if they do not exist.
+
+    Attributes
+    ----------
+    cells : list of Cell
+        All cells in the file, in the order in which they finished.
+
+    Raises
+    ------
+    ValueError
+        In one line, if a line of the file is not a cell.
     """
 
-    def __init__(self, path):
-        self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._repair()
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._lines = JsonLines(path)
+        self.path = self._lines.path
+        self.cells = [self._parse(number, line) for number, line in enumerate(self._lines.lines(), start=1)]
 
-    def _repair(self):
-        if not self.path.exists():
-            return
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            with open(self.path, "r+b") as file:
-                file.truncate(len(whole))
-
-    def read(self):
-        """All cells in the file, in the order in which they finished."""
-        if not self.path.exists():
-            return []
-        lines = self.path.read_bytes().splitlines()
-        return [self._parse(number, line) for number, line in enumerate(lines, start=1)]
-
-    def _parse(self, number, line):
+    def _parse(self, number: int, line: bytes) -> Cell:
         try:
             values = json.loads(line)
             # A later release may add fields; unknown fields are ignored.
@@ -109,51 +106,62 @@ class CellFile:
                 f"{self.path}, line {number} is not a cell: {reason}. Remove that line and run again"
             ) from None
 
-    def append(self, cell):
+    def append(self, cell: Cell) -> None:
         """Append one cell as one line."""
-        line = (json.dumps(asdict(cell), sort_keys=True) + "\n").encode()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            while line:  # the system may write less than asked for
-                line = line[os.write(descriptor, line) :]
-            os.fsync(descriptor)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(self.path)) from error
-        finally:
-            os.close(descriptor)
+        self._lines.append([asdict(cell)], sort_keys=True)
+        self.cells.append(cell)
 
 
-def _check_field(each, value):
+def _check_field(each: Field[Any], value: Any) -> None:
     """Raise a ValueError if a value is not of the type of its field; a number must be finite."""
-    number = isinstance(value, float | int) and not isinstance(value, bool)
+    number, kind = isinstance(value, float | int) and not isinstance(value, bool), _KINDS.get(each.name, each.type)
     if number and not math.isfinite(value):
         raise ValueError(f"{each.name} is {value}")
-    if not (isinstance(value, each.type) or (number and isinstance(float(value), each.type))):
-        expected = getattr(each.type, "__name__", "a number")
+    if not (isinstance(value, kind) or (number and isinstance(float(value), kind))):
+        expected = getattr(kind, "__name__", "a number")
         raise ValueError(f"{each.name} is {str(value)[:40]!r}, but expected {expected}")
 
 
-def refuse_other_data(sources, output):
-    """Raise a ValueError if a folder holds results on other data, whose report would be replaced."""
-    path = output / "cells.jsonl"
-    cells = CellFile(path).read() if path.exists() else []
-    own = any(each.digest for each in sources)
+# Types that `isinstance` cannot check.
+_KINDS: dict[str, Any] = dict.fromkeys(("params", "chosen", "versions"), dict)
+
+
+def open_results(folder: Path, sources: Sequence[SplitSource]) -> CellFile:
+    """The ``cells.jsonl`` of a folder, for results on some sources.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds results on other data, whose report would be replaced.
+    """
+    file, own = CellFile(folder / "cells.jsonl"), any(each.digest for each in sources)
     # The paper's data sets may share a folder: `reproduce` shows those that it is asked for and keeps all cells.
-    foreign = {
+    others = {
         cell.dataset: cell.origin
-        for cell in cells
+        for cell in file.cells
         if (own or cell.data) and not any(_is_of(cell, each) for each in sources)
     }
-    if foreign:
-        names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(foreign.items()))
+    if others:
+        names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(others.items()))
         raise ValueError(
-            f"{output} holds results on {names}, and their report would be replaced; choose another folder "
+            f"{folder} holds results on {names}, and their report would be replaced; choose another folder "
             "with --output"
         )
+    return file
 
 
-def _is_of(cell, source):
+def _is_of(cell: Cell, source: SplitSource) -> bool:
     """Whether a cell is on the data of a source: the same file, even if changed, or the same content elsewhere."""
     if cell.dataset != source.name or bool(cell.data) != bool(source.digest):
         return False
     return cell.data == source.digest or cell.origin in ("", source.origin)
+
+
+def seconds(cells: Iterable[Cell]) -> float:
+    """Time of all cells, each on one thread."""
+    return sum(cell.fit_s + cell.predict_s for cell in cells)
+
+
+def platforms(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    """Platforms and library versions that computed the cells; several if cells come from several machines."""
+    return sorted({(cell.platform, ", ".join(f"{n} {v}" for n, v in cell.versions.items())) for cell in cells})

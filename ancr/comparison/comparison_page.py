@@ -1,23 +1,46 @@
 """The report of a comparison: the answer first, then table, errors, calibration, learning curve, hard samples."""
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ancr._core.messages import one_line
+from ancr._core.messages import shown_time
 from ancr._core.pages import render_page
 from ancr._core.thumbnails import png_uri
-from ancr.comparison.charts import Panel, Series, heat_chart, interval_chart, line_chart, write_charts
-from ancr.comparison.method_progress import shown_time
+from ancr.comparison.answers import Answers
+from ancr.comparison.cells import platforms
+from ancr.comparison.charts import (
+    FIRST,
+    GREY,
+    THIRD,
+    Chart,
+    Panel,
+    Series,
+    draw_charts,
+    failures,
+    interval_chart,
+    line_chart,
+    matrix_chart,
+    write_charts,
+)
 from ancr.comparison.significance import wilson_interval
 from ancr.comparison.table_formats import write_tables
 from ancr.comparison.verdict import confusion, learning_means
+
+if TYPE_CHECKING:
+    from ancr.comparison.result import Comparison, MethodResult
 
 _BINS = 8
 
 
 @dataclass(frozen=True)
-class Sample:
+class ShownSample:
     """A sample to show: its name, class, image address (or nothing), and a remark."""
 
     name: str
@@ -30,86 +53,68 @@ class Sample:
 class HardSample:
     """A sample that is hard to classify, what a method took it for, and the training samples that decided."""
 
-    sample: Sample
+    sample: ShownSample
     method: str
     predicted: str
     chance: float
     missed: int
-    witnesses: list
+    witnesses: list[ShownSample]
 
 
-def write_comparison(comparison, folder):
+def write_comparison(comparison: Comparison, folder: Path) -> None:
     """Write ``report.html``, the tables and the figures of a comparison into a folder."""
     write_tables([comparison.table()], folder / "tables")
-    charts, _ = make_charts(comparison)
-    write_charts(charts.values(), folder / "figures")
+    write_charts(comparison.charts, folder / "figures")
     comparison.save(folder / "report.html")
 
 
-def render(comparison):
-    """The page as HTML."""
-    charts, failures = make_charts(comparison)
-    hard = [] if not comparison.best.answers else hard_samples(comparison)
+def page(comparison: Comparison) -> str:
+    """The report as HTML."""
     return render_page(
         "ancr.comparison",
         "comparison.html.j2",
         comparison=comparison,
         answer=comparison.answer,
-        charts=charts,
-        hard=hard,
-        notes=comparison.notes + failures,
+        charts=[chart for chart in comparison.charts if not chart.failure],
+        hard=hard_samples(comparison),
+        notes=comparison.notes + failures(comparison.charts),
         time=shown_time,
-        records=comparison.records(),
-        platforms=_platforms(comparison),
+        platforms=platforms(comparison.cells),
         several=len({result.protocol for result in comparison.results} - {"own"}) > 1,
     )
 
 
-def make_charts(comparison):
-    """``({name: Chart}, failures)``; a chart that fails costs a line, not the report."""
+def make_charts(comparison: Comparison) -> list[Chart]:
+    """The charts that have something to show; one that fails costs a line, not the report."""
     makers = {
         "accuracy": accuracy_chart,
         "confusion": confusion_chart,
         "calibration": calibration_chart,
         "learning": learning_chart,
     }
-    charts, failures = {}, []
-    for name, make in makers.items():
-        try:
-            chart = make(comparison)
-        except Exception as error:
-            failures.append(f"The figure {name!r} failed: {type(error).__name__}: {one_line(error)}.")
-        else:
-            if chart is not None:
-                charts[name] = replace(chart, name=name)
-    return charts, failures
+    return draw_charts({name: partial(make, comparison) for name, make in makers.items()})
 
 
-def accuracy_chart(comparison):
+def accuracy_chart(comparison: Comparison) -> Chart:
     """Every method with the 95 % interval of its accuracy."""
-    rows = []
-    for result in comparison.results:
-        low, high = comparison.interval(result)
-        place, words = (
-            (0, "best") if result.is_best else (4, "worse") if result.is_worse else (2, "not significantly worse")
-        )
-        rows.append((result.name, result.mean, low, high, place, words))
+    styles = {"best": FIRST, "worse": GREY, "not significantly worse": THIRD}
+    rows = [
+        (each.name, each.mean, *comparison.interval(each), styles[each.mark], each.mark) for each in comparison.results
+    ]
     return interval_chart(
         "Accuracy of every method", "Mean accuracy and its 95 % interval from the number of samples tested.", rows
     )
 
 
-def confusion_chart(comparison):
+def confusion_chart(comparison: Comparison) -> Chart | None:
     """True against predicted classes of the best method."""
     if not comparison.best.answers:
         return None
-    title = f"What {comparison.best.name} takes for what"
-    return heat_chart(
-        title, "Test samples of all splits. Colour: share of the true class.", comparison.classes, confusion(comparison)
-    )
+    title, caption = f"Confusion matrix of {comparison.best.name}", "Test samples of all splits."
+    return matrix_chart(title, f"{caption} Colour: share of the true class.", comparison.classes, confusion(comparison))
 
 
-def calibration_chart(comparison):
+def calibration_chart(comparison: Comparison) -> Chart | None:
     """Accuracy against stated probability, for the best method with probabilities and the best of the family."""
     with_chances = [r for r in comparison.results if r.answers and np.isfinite(r.pooled("chance")).all()]
     shown = with_chances[:1] + [r for r in with_chances[1:] if r.explains and not with_chances[0].explains][:1]
@@ -118,8 +123,7 @@ def calibration_chart(comparison):
     panels = []
     for result in shown:
         series, error = _calibration(comparison, result)
-        least = min(series.x)
-        ideal = Series("as stated", (least, 100.0), (least, 100.0), markers=False)
+        ideal = Series("as stated", (min(series.x), 100.0), (min(series.x), 100.0), markers=False)
         title = f"{result.name}: {error:.1f} points off on average"
         panels.append(Panel(title, "stated probability in %", "accuracy in %", (series, ideal)))
     return line_chart(
@@ -127,36 +131,28 @@ def calibration_chart(comparison):
     )
 
 
-def _calibration(comparison, result):
+def _calibration(comparison: Comparison, result: MethodResult) -> tuple[Series, float]:
     """The curve, and the mean distance of stated and found, weighted by samples."""
     right = result.pooled("predicted") == comparison.truth[result.pooled("rows")]
     chance = result.pooled("chance")
-    bins = [
-        part
-        for part in np.array_split(np.argsort(chance, kind="stable"), min(_BINS, max(1, len(chance) // 15)))
-        if len(part)
-    ]
-    stated = [100 * chance[part].mean() for part in bins]
-    found = [100 * right[part].mean() for part in bins]
-    ends = [wilson_interval(right[part].sum(), len(part)) for part in bins]
+    bins = np.array_split(np.argsort(chance, kind="stable"), min(_BINS, max(1, len(chance) // 15)))
+    stated, found = ([float(100 * values[part].mean()) for part in bins] for values in (chance, right))
+    low, high = _percent([wilson_interval(right[part].sum(), len(part)) for part in bins])
     error = float(np.average(np.abs(np.subtract(stated, found)), weights=[len(part) for part in bins]))
-    low, high = (tuple(100 * end[side] for end in ends) for side in (0, 1))
-    return Series("found", tuple(stated), tuple(found), low, high), error
+    return Series("found", stated, found, low, high), error
 
 
-def learning_chart(comparison):
+def _percent(intervals: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [100 * low for low, _ in intervals], [100 * high for _, high in intervals]
+
+
+def learning_chart(comparison: Comparison) -> Chart | None:
     """Accuracy against the number of training samples."""
-    names = [result.name for result in comparison.results if any(c.method == result.name for c in comparison.learning)]
-    if not names:
+    learned = {cell.method for cell in comparison.learning}
+    series = [_learning_series(comparison, each.name) for each in comparison.results if each.name in learned]
+    if not series:
         return None
-    series = []
-    for name in names:
-        points = learning_means(comparison, name)
-        sizes, means = [size for size, _ in points], [values.mean() for _, values in points]
-        errors = [values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0 for _, values in points]
-        low, high = (tuple(np.add(means, sign * np.array(errors))) for sign in (-1, 1))
-        series.append(Series(name, tuple(sizes), tuple(map(float, means)), low, high))
-    panel = Panel("Accuracy by training samples", "training samples", "accuracy in %", tuple(series))
+    panel = Panel("Accuracy by training samples", "training samples", "accuracy in %", series)
     return line_chart(
         "Would more samples help?",
         "Settings are chosen anew for each size; bands are standard errors over the splits.",
@@ -164,44 +160,48 @@ def learning_chart(comparison):
     )
 
 
-def hard_samples(comparison, most=6):
+def _learning_series(comparison: Comparison, method: str) -> Series:
+    points = learning_means(comparison, method)
+    means = np.array([values.mean() for _, values in points])
+    errors = np.array([values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0 for _, values in points])
+    low, high = ((means + sign * errors).tolist() for sign in (-1, 1))
+    return Series(method, [size for size, _ in points], means.tolist(), low, high)
+
+
+def hard_samples(comparison: Comparison, most: int = 6) -> list[HardSample]:
     """The samples hardest for all methods, with the witnesses of the best method that explains itself."""
-    source = comparison.source
     judged = [result for result in comparison.results if result.answers]
-    explaining = next((result for result in judged if result.explains), None)
-    judge = explaining or judged[0]
-    missed = np.zeros(len(comparison.truth), int)
-    for result in judged:
-        rows = result.pooled("rows")
-        np.add.at(missed, rows[result.pooled("predicted") != comparison.truth[rows]], 1)
-    found = []
+    if not comparison.best.answers:
+        return []
+    judge = next((result for result in judged if result.explains), judged[0])
+    errors = np.concatenate([result.errors(comparison.truth) for result in judged])
+    missed = np.bincount(errors, minlength=len(comparison.truth))
+    found: dict[int, tuple[tuple[int, float, int], Answers, int]] = {}
     for answers in judge.answers.values():
         for place, position in enumerate(answers.hard):
-            row = answers.rows[position]
+            row = int(answers.rows[position])
+            order = -int(missed[row]), float(np.nan_to_num(answers.chance_of_truth[position])), row
             if answers.predicted[position] != comparison.truth[row]:
-                found.append((missed[row], -np.nan_to_num(answers.chance_of_truth[position]), row, answers, place))
-    found.sort(key=lambda each: (-each[0], -each[1], each[2]))
-    unique = list({each[2]: each for each in reversed(found)}.values())[::-1]
-    return [_hard_sample(comparison, source, judge, *each) for each in unique[:most]]
+                found[row] = min(found.get(row, (order, answers, place)), (order, answers, place), key=lambda f: f[0])
+    hardest = sorted(found.values(), key=lambda each: each[0])[:most]
+    return [_hard_sample(comparison, judge.name, -order[0], answers, place) for order, answers, place in hardest]
 
 
-def _hard_sample(comparison, source, judge, missed, _, row, answers, place):
+def _hard_sample(comparison: Comparison, method: str, missed: int, answers: Answers, place: int) -> HardSample:
     position = answers.hard[place]
-    witnesses = []
+    predicted, chance = comparison.classes[answers.predicted[position]], float(answers.chance_of_truth[position])
+    shown = _sample(comparison, answers.rows[position])
+    return HardSample(shown, method, predicted, chance, missed, list(_witnesses(comparison, answers, place)))
+
+
+def _witnesses(comparison: Comparison, answers: Answers, place: int) -> Iterator[ShownSample]:
     if len(answers.witnesses):
         for witness, weight in zip(answers.witnesses[place], answers.weights[place], strict=True):
             if witness >= 0:
-                witnesses.append(_sample(comparison, source, witness, f"weight {weight:+.2f}"))
-    predicted = comparison.classes[answers.predicted[position]]
-    shown = _sample(comparison, source, row)
-    return HardSample(shown, judge.name, predicted, float(answers.chance_of_truth[position]), int(missed), witnesses)
+                yield _sample(comparison, witness, f"weight {weight:+.2f}")
 
 
-def _sample(comparison, source, row, remark=""):
+def _sample(comparison: Comparison, row: int, remark: str = "") -> ShownSample:
+    source = comparison.source
     picture = png_uri(source.picture(row)) if source.has_pictures else ""
-    return Sample(source.sample_name(row), comparison.classes[comparison.truth[row]], picture, remark)
-
-
-def _platforms(comparison):
-    cells = [cell for result in comparison.results for cell in result.cells.values()]
-    return sorted({(cell.platform, ", ".join(f"{n} {v}" for n, v in cell.versions.items())) for cell in cells})
+    return ShownSample(source.sample_name(row), comparison.classes[comparison.truth[row]], picture, remark)

@@ -1,47 +1,49 @@
 """The methods of a comparison as a table for the terminal and for files."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ancr.comparison.method_progress import shown_time
+from ancr._core.messages import shown_time
+
+if TYPE_CHECKING:
+    from ancr.comparison.result import Comparison
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
     """A table as `ancr.comparison.table_formats` writes it: methods, accuracy with marks, p-value, times."""
 
-    comparison: Any
+    comparison: "Comparison"
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Base name of its files."""
         return self.comparison.source.name
 
     @property
-    def title(self):
+    def title(self) -> str:
         """Title above the table."""
         return f"{self.comparison.source.title}: accuracy in %"
 
     @property
-    def notes(self):
+    def notes(self) -> list[str]:
         """What the marks mean."""
         test = f"{self.comparison.test}, p-values adjusted by Holm's method"
         return [f"★ best; ≈ not significantly worse than the best at the 5 % level ({test}). Times on one thread."]
 
-    def header(self):
+    def header(self) -> list[str]:
         """Column titles."""
         return ["method", "protocol", self.comparison.source.typical, "p", "training", "per sample"]
 
-    def lines(self):
+    def lines(self) -> Iterator[list[str]]:
         """Rows of text under `header`."""
         for result in self.comparison.results:
-            sd = "" if result.sd is None else f" ± {result.sd:.2f}"
-            mark = "★" if result.is_best else " " if result.is_worse else "≈"
-            p = "–" if result.p_value is None else "< 0.001" if result.p_value < 1e-3 else f"{result.p_value:.3f}"
             times = shown_time(result.fit_s), shown_time(result.predict_s)
-            yield [result.name, result.protocol, f"{result.mean:.2f}{sd} {mark}", p, *times]
+            accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
+            yield [result.name, result.protocol, accuracy, result.p_text, *times]
 
-    def records(self):
+    def records(self) -> list[list[Any]]:
         """Header and rows of unrounded numbers, for CSV."""
         records = self.comparison.records()
         return [list(records[0]), *(["" if value is None else value for value in each.values()] for each in records)]

@@ -1,7 +1,8 @@
-"""A method of an experiment: an estimator with its parameters and preprocessing."""
+"""A method of a comparison: an estimator with its parameters and preprocessing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -21,11 +22,11 @@ class Method:
         Unfitted transformers that preprocess the samples.
     """
 
-    estimator: Callable
-    params: dict = field(default_factory=dict)
-    before: tuple = ()
+    estimator: Callable[..., Any]
+    params: dict[str, Any] = field(default_factory=dict)
+    before: tuple[Any, ...] = ()
 
-    def build(self):
+    def build(self) -> Any:
         """Make a new, unfitted estimator."""
         classifier = self.estimator(**self.params)
         return make_pipeline(*map(clone, self.before), classifier) if self.before else classifier

@@ -4,7 +4,9 @@ A comparison is fair if every method may choose its settings on the training par
 so long that its method looks slow. Grids have at most twelve points.
 """
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -29,19 +31,19 @@ class InnerFolds(BaseEstimator):
         Folds where every class has enough samples.
     """
 
-    def __init__(self, most=5):
+    def __init__(self, most: int = 5) -> None:
         self.most = most
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds for the labels ``y``."""
         return max(2, min(self.most, int(np.unique(y, return_counts=True)[1].min())))
 
-    def split(self, X, y, groups=None):
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test rows of each fold."""
         return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
 
 
-def rivals(spaces):
+def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
     """``{name: Method}`` of softmax, support vector machines, nearest neighbours, forest and boosting.
 
     Parameters
@@ -70,7 +72,9 @@ def rivals(spaces):
     }
 
 
-def grid_search(estimator, unit=True, power=None, **grid):
+def grid_search(
+    estimator: Callable[[], Any], unit: bool = True, power: list[float] | None = None, **grid: Any
+) -> GridSearchCV:
     """Grid search by accuracy in `InnerFolds`; ``unit`` scales samples to unit norm, after a power if there are some.
 
     Parameters

@@ -6,20 +6,23 @@ import importlib.util
 import inspect
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from ancr._core.messages import one_line
 from ancr.comparison.method import Method
 
 
-def is_import_path(text):
+def is_import_path(text: str) -> bool:
     """Whether the name of a method is an import path such as ``package.module:Classifier``."""
     return ":" in text
 
 
-def load_method(text):
+def load_method(text: str) -> tuple[str, Method]:
     """``(name, Method)`` of ``package.module:Name`` or ``folder/file.py:Name``.
 
     The name may be a class, a function without arguments that makes a classifier, or a classifier. The current folder
@@ -41,7 +44,7 @@ def load_method(text):
     return name, own_method(getattr(module, name), text)
 
 
-def own_method(made_from, text=None):
+def own_method(made_from: Any, text: str | None = None) -> Method:
     """The `Method` of a class, a function that makes a classifier, or a classifier.
 
     Its parameters include a digest of the source code, so that a cell of another version is computed again.
@@ -57,42 +60,29 @@ def own_method(made_from, text=None):
     missing = [name for name in ("fit", "predict") if not callable(getattr(classifier, name, None))]
     if missing:
         raise ValueError(f"methods {text}: {type(classifier).__name__} has no method {' and no '.join(missing)}")
-    return Method(_Maker(build), {"estimator": text, "code": _digest(made_from, classifier)})
+    # The parameters only identify the method.
+    return Method(lambda **identity: build(), {"estimator": text, "code": _digest(made_from, classifier)})
 
 
-def method_name(made_from):
+def method_name(made_from: Any) -> str:
     """The name in tables: that of the class or function, or of a classifier's class."""
     return _name(made_from).rpartition(":")[2]
 
 
-class _Maker:
-    """Makes the classifier; the parameters of its `Method` only identify it."""
-
-    def __init__(self, build):
-        self.build = build
-
-    def __call__(self, **identity):
-        return self.build()
+def _makes(made_from: Any) -> bool:
+    return isinstance(made_from, type) or inspect.isfunction(made_from)
 
 
-def _maker(made_from):
-    if isinstance(made_from, type) or inspect.isfunction(made_from):
-        return made_from
-    return lambda: clone(made_from) if isinstance(made_from, BaseEstimator) else _copy(made_from)
+def _maker(made_from: Any) -> Callable[[], Any]:
+    return made_from if _makes(made_from) else lambda: clone(made_from, safe=False)
 
 
-def _copy(classifier):
-    from copy import deepcopy
-
-    return deepcopy(classifier)
-
-
-def _name(made_from):
-    named = made_from if isinstance(made_from, type) or inspect.isfunction(made_from) else type(made_from)
+def _name(made_from: Any) -> str:
+    named = made_from if _makes(made_from) else type(made_from)
     return f"{named.__module__}:{named.__qualname__}"
 
 
-def _load_module(where, text):
+def _load_module(where: str, text: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:  # the command `ancr` does not search the current folder
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -103,10 +93,12 @@ def _load_module(where, text):
         raise ValueError(f"methods {text}: importing {where} failed: {_reason(error)}") from error
 
 
-def _load_file(path, text):
+def _load_file(path: Path, text: str) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"methods {text}: {path} does not exist")
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None  # the name ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # its objects can then be pickled
     try:
@@ -116,15 +108,15 @@ def _load_file(path, text):
     return module
 
 
-def _reason(error):
+def _reason(error: BaseException) -> str:
     return f"it calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else one_line(error)
 
 
-def _could_be_meant(value, module):
+def _could_be_meant(value: Any, module: ModuleType) -> bool:
     return isinstance(value, type) and value.__module__ == module.__name__ and hasattr(value, "predict")
 
 
-def _digest(made_from, classifier):
+def _digest(made_from: Any, classifier: Any) -> str:
     """Digest of the source file and of the parameters: what a result depends on besides the data."""
     parts = [_source(made_from), _source(type(classifier))]
     if hasattr(classifier, "get_params"):
@@ -132,9 +124,9 @@ def _digest(made_from, classifier):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def _source(made_from):
+def _source(made_from: Any) -> str:
     try:
         module = inspect.getmodule(made_from if hasattr(made_from, "__module__") else type(made_from))
-        return inspect.getsource(module)
+        return inspect.getsource(module) if module else ""
     except (OSError, TypeError):  # defined in a notebook or in C
         return ""

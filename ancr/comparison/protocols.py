@@ -5,6 +5,9 @@ Protocol ``paper``: the paper's λ and the settings of each method's authors.
 Protocol ``exact``: the certified optimum at the paper's λ, for the methods whose published code stops early.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
@@ -16,7 +19,22 @@ from ancr.comparison.tuned import tuned_methods
 PROTOCOLS = ("paper", "exact", "cv")
 
 
-def methods_for(protocol, spaces=None):
+def check_protocols(names: Sequence[str]) -> Sequence[str]:
+    """The names of some protocols.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown, or if there are none.
+    """
+    unknown = [name for name in names if name not in PROTOCOLS]
+    if unknown or not names:
+        got = f"protocol {unknown[0]!r} is unknown" if unknown else "protocols is empty"
+        raise ValueError(f"{got}; choose from {', '.join(PROTOCOLS)}")
+    return names
+
+
+def methods_for(protocol: str, spaces: Mapping[str, Any] | None = None) -> dict[str, Method]:
     """``{name: Method}`` of a protocol.
 
     Parameters
@@ -32,12 +50,12 @@ def methods_for(protocol, spaces=None):
     return certified_optima() if protocol == "exact" else published_settings()
 
 
-def stopped_early(**params):
+def stopped_early(**params: Any) -> dict[str, Any]:
     """Parameters of ADMM as the authors' script runs it: five iterations, and the code that may leave the set."""
     return {"solver": "admm", "max_iter": 5, "code": "c", **params}
 
 
-def certified_optima(alpha=1e-3):
+def certified_optima(alpha: float = 1e-3) -> dict[str, Method]:
     """The methods whose published code stops early, at their optimum."""
     return {
         "NRC": Method(ancr.NRCClassifier),
@@ -46,7 +64,7 @@ def certified_optima(alpha=1e-3):
     }
 
 
-def published_settings():
+def published_settings() -> dict[str, Method]:
     """The paper's λ = 1e-3 for all methods except SRC; other settings as each method's authors chose them.
 
     SRC's λ weights ‖c‖₁, not ‖c‖²: at 1e-3 its code would use nearly as many atoms as there are features.

@@ -1,12 +1,27 @@
 """Methods compared on one data set of a user: which is best, and which are not significantly worse."""
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ancr._core.files import write_text
+from ancr.comparison.answers import Answers
+from ancr.comparison.cells import Cell, seconds
+from ancr.comparison.runner import Plan
 from ancr.comparison.significance import LEVEL, MCNEMAR, T_TEST, corrected_t_test, exact_mcnemar, holm, wilson_interval
-from ancr.comparison.split_sources import UserSource, learning_share
+from ancr.comparison.split_sources import UserSource
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ancr.comparison.charts import Chart
+    from ancr.comparison.comparison_table import ComparisonTable
+    from ancr.comparison.verdict import Verdict
 
 _SAME = 0.005  # points of accuracy that no table shows
 
@@ -29,59 +44,89 @@ class MethodResult:
 
     name: str
     protocol: str
-    cells: dict
-    answers: dict
+    cells: dict[int, Cell]
+    answers: dict[int, Answers]
     p_value: float | None = None
 
     @cached_property
-    def accuracies(self):
+    def accuracies(self) -> np.ndarray:
         """Accuracy in percent on each split."""
         return np.array([cell.accuracy for cell in self.cells.values()])
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         """Mean accuracy in percent."""
         return float(self.accuracies.mean())
 
     @property
-    def sd(self):
+    def sd(self) -> float | None:
         """Standard deviation over the splits; None for one split."""
         return float(self.accuracies.std(ddof=1)) if len(self.accuracies) > 1 else None
 
     @property
-    def is_best(self):
+    def is_best(self) -> bool:
         """Whether this is the best method, or as good on average."""
         return self.p_value is None
 
     @property
-    def is_worse(self):
+    def is_worse(self) -> bool:
         """Whether the method is significantly worse than the best one."""
         return self.p_value is not None and self.p_value < LEVEL
 
     @property
-    def fit_s(self):
+    def mark(self) -> str:
+        """``"best"``, ``"worse"`` or ``"not significantly worse"``."""
+        return "best" if self.is_best else "worse" if self.is_worse else "not significantly worse"
+
+    @property
+    def symbol(self) -> str:
+        """The mark as one character: ★, ≈, or nothing for a method that is worse."""
+        return "★" if self.is_best else "" if self.is_worse else "≈"
+
+    @property
+    def p_text(self) -> str:
+        """The p-value for a table."""
+        return "–" if self.p_value is None else "< 0.001" if self.p_value < 1e-3 else f"{self.p_value:.3f}"
+
+    @property
+    def accuracy_text(self) -> str:
+        """Mean and standard deviation for a table."""
+        return f"{self.mean:.2f}" if self.sd is None else f"{self.mean:.2f} ± {self.sd:.2f}"
+
+    @property
+    def n_tested(self) -> int:
+        """Number of different samples that were tested."""
+        return len(np.unique(self.pooled("rows"))) if self.answers else sum(c.n_test for c in self.cells.values())
+
+    @property
+    def fit_s(self) -> float:
         """Mean time to fit, the search for settings included, in seconds on one thread."""
         return float(np.mean([cell.fit_s for cell in self.cells.values()]))
 
     @property
-    def predict_s(self):
+    def predict_s(self) -> float:
         """Mean time to classify one sample, in seconds on one thread."""
         return sum(cell.predict_s for cell in self.cells.values()) / sum(cell.n_test for cell in self.cells.values())
 
     @property
-    def explains(self):
+    def explains(self) -> bool:
         """Whether the method names the training samples that decided."""
         return any(len(answers.witnesses) for answers in self.answers.values())
 
     @property
-    def chosen(self):
+    def chosen(self) -> str:
         """The settings chosen on most splits, as text."""
         texts = [_settings(cell.chosen) for cell in self.cells.values()]
         return max(dict.fromkeys(texts), key=texts.count)
 
-    def pooled(self, what):
+    def pooled(self, what: str) -> np.ndarray:
         """An array of the answers, joined over the splits."""
         return np.concatenate([getattr(answers, what) for answers in self.answers.values()])
+
+    def errors(self, truth: np.ndarray) -> np.ndarray:
+        """Rows of the samples that were classified wrongly, once for each time."""
+        rows = self.pooled("rows")
+        return rows[self.pooled("predicted") != truth[rows]]
 
 
 # Settings of the family that are shown only where they differ from these.
@@ -92,7 +137,7 @@ _USUAL = {
 }  # fmt: skip
 
 
-def _settings(chosen):
+def _settings(chosen: Mapping[str, Any]) -> str:
     """Chosen settings as text, without those that say nothing."""
     told = {
         name.rpartition("__")[2]: value
@@ -102,7 +147,7 @@ def _settings(chosen):
     return ", ".join(f"{name}={_value(value)}" for name, value in told.items())
 
 
-def _value(value):
+def _value(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
@@ -136,75 +181,70 @@ class Comparison:
     """
 
     source: UserSource
-    results: list
-    learning: list = field(default_factory=list)
+    results: list[MethodResult]
+    learning: list[Cell] = field(default_factory=list)
     command: str = ""
-    notes: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     failed: str = ""
 
     @classmethod
-    def of(cls, source, plans, cells, **more):
-        """Judge the cells of some plans; cells of the learning curve are set apart."""
-        by_key, grouped = {cell.key: cell for cell in cells}, {}
+    def of(cls, source: UserSource, plans: Iterable[Plan], cells: Iterable[Cell]) -> "Comparison":
+        """Judge the cells of some plans by their answers."""
+        by_key = {cell.key: cell for cell in cells}
+        grouped: dict[tuple[str, str], MethodResult] = {}
         for plan in plans:
-            if plan.key in by_key and learning_share(plan.setting) is None:
-                result = grouped.setdefault(
-                    (plan.method, plan.protocol), MethodResult(plan.method, plan.protocol, {}, {})
-                )
+            if plan.key in by_key:
+                empty = MethodResult(plan.method, plan.protocol, {}, {})
+                result = grouped.setdefault((plan.method, plan.protocol), empty)
                 result.cells[plan.draw] = by_key[plan.key]
-                answers = plan.answers and plan.answers.read(plan)
+                answers = plan.answers_path and Answers.read(plan.answers_path)
                 if answers:
                     result.answers[plan.draw] = answers
         ranked = sorted(grouped.values(), key=lambda result: -result.mean)
-        learning = [cell for cell in cells if learning_share(cell.setting) is not None]
-        return cls(source, _judged(ranked, source), learning, **more)
+        return cls(source, _judged(ranked, source))
 
     @property
-    def best(self):
+    def best(self) -> MethodResult:
         """The method with the highest mean accuracy."""
         return self.results[0]
 
     @property
-    def tied(self):
+    def tied(self) -> list[MethodResult]:
         """The methods with the highest mean accuracy: the best one, and all that equal it."""
         return [result for result in self.results if result.is_best]
 
     @property
-    def level(self):
-        """The methods that are not significantly worse than the best one, without it."""
-        return [result for result in self.results[1:] if not result.is_worse]
-
-    @property
-    def test(self):
+    def test(self) -> str:
         """Name of the significance test."""
         return T_TEST if len(self.best.cells) > 1 else MCNEMAR
 
     @property
-    def truth(self):
+    def truth(self) -> np.ndarray:
         """Class number of each sample."""
         return self.source.bunch.target
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Names of the classes."""
         return [str(name) for name in self.source.bunch.target_names]
 
     @property
-    def seconds(self):
-        """Time of all cells, each on one thread."""
-        cells = [cell for result in self.results for cell in result.cells.values()] + self.learning
-        return sum(cell.fit_s + cell.predict_s for cell in cells)
+    def cells(self) -> list[Cell]:
+        """The cells of all methods on whole training parts."""
+        return [cell for result in self.results for cell in result.cells.values()]
 
-    def interval(self, result=None):
+    @property
+    def seconds(self) -> float:
+        """Time of all cells, each on one thread."""
+        return seconds([*self.cells, *self.learning])
+
+    def interval(self, result: MethodResult | None = None) -> tuple[float, float]:
         """95 % interval of a method's accuracy in percent, by Wilson from the samples tested."""
         result = result or self.best
-        total = (
-            len(np.unique(result.pooled("rows"))) if result.answers else sum(c.n_test for c in result.cells.values())
-        )
-        low, high = wilson_interval(total * result.mean / 100, total)
+        low, high = wilson_interval(result.n_tested * result.mean / 100, result.n_tested)
         return 100 * low, 100 * high
 
-    def to_frame(self):
+    def to_frame(self) -> "pd.DataFrame":
         """One row per method as a pandas ``DataFrame``: accuracy, p-value, mark and times.
 
         Examples
@@ -222,7 +262,7 @@ class Comparison:
             raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
         return pd.DataFrame(self.records())
 
-    def records(self):
+    def records(self) -> list[dict[str, Any]]:
         """The rows of `to_frame` as dictionaries; needs no pandas."""
         return [
             {
@@ -231,7 +271,7 @@ class Comparison:
                 "accuracy": result.mean,
                 "sd": result.sd,
                 "p_value": result.p_value,
-                "mark": "best" if result.is_best else "worse" if result.is_worse else "not significantly worse",
+                "mark": result.mark,
                 "fit_s": result.fit_s,
                 "predict_s": result.predict_s,
                 "splits": len(result.cells),
@@ -240,26 +280,33 @@ class Comparison:
             for result in self.results
         ]
 
-    @property
-    def answer(self):
+    @cached_property
+    def answer(self) -> "Verdict":
         """The answer in sentences: which method, how sure, how long, what to do next."""
-        from ancr.comparison.verdict import make_answer
+        from ancr.comparison.verdict import make_verdict
 
-        return make_answer(self)
+        return make_verdict(self)
 
-    def table(self):
+    @cached_property
+    def charts(self) -> "list[Chart]":
+        """The figures of the report, drawn once: accuracy, confusion, calibration, learning curve."""
+        from ancr.comparison.comparison_page import make_charts
+
+        return make_charts(self)
+
+    def table(self) -> "ComparisonTable":
         """The methods as a table for the terminal and for Markdown, CSV and LaTeX files."""
         from ancr.comparison.comparison_table import ComparisonTable
 
         return ComparisonTable(self)
 
-    def to_html(self):
+    def to_html(self) -> str:
         """The report as one self-contained page."""
-        from ancr.comparison.comparison_page import render
+        from ancr.comparison.comparison_page import page
 
-        return render(self)
+        return page(self)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file, completely or not at all.
 
         Parameters
@@ -267,11 +314,9 @@ class Comparison:
         path : path-like
             The ``.html`` file.
         """
-        from ancr._core.files import write_text
-
         write_text(path, self.to_html())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = "\n".join(
             f"  {'*' if not result.is_worse else ' '} {result.name:<24} {result.mean:6.2f} %"
             + (f" ± {result.sd:.2f}" if result.sd is not None else "")
@@ -280,37 +325,30 @@ class Comparison:
         title = f"Comparison on {self.source.title} (* best or not significantly worse, {self.test})"
         return f"{title}\n{rows}\n  {self.source.plan.reason}"
 
-    def _repr_html_(self):
-        from html import escape
-
+    def _repr_html_(self) -> str:
         frame = f'srcdoc="{escape(self.to_html(), quote=True)}"'
         return f'<iframe {frame} style="width:100%;height:40rem;border:0" title="Comparison"></iframe>'
 
 
-def _judged(ranked, source):
+def _judged(ranked: Sequence[MethodResult], source: UserSource) -> list[MethodResult]:
     """The results with their p-values against the first."""
     if not ranked:
-        return ranked
+        return []
     best, others = ranked[0], ranked[1:]
     p_values = holm([_p_value(best, other, source) for other in others])
-    return [
-        best,
-        *(
-            replace(other, p_value=None if best.mean - other.mean < _SAME else p)
-            for other, p in zip(others, p_values, strict=True)
-        ),
-    ]
+    same = [best.mean - other.mean < _SAME for other in others]
+    adjusted = [None if equal else p for equal, p in zip(same, p_values, strict=True)]
+    return [best, *(replace(other, p_value=p) for other, p in zip(others, adjusted, strict=True))]
 
 
-def _p_value(best, other, source):
+def _p_value(best: MethodResult, other: MethodResult, source: UserSource) -> float:
     shared = sorted(set(best.cells) & set(other.cells))
     if len(shared) == 1:
-        pair = [result.answers.get(shared[0]) for result in (best, other)]
-        if None in pair:
+        first, second = best.answers.get(shared[0]), other.answers.get(shared[0])
+        if first is None or second is None:
             return 1.0
-        truth = source.bunch.target[pair[0].rows]
-        return exact_mcnemar(*(answers.predicted == truth for answers in pair))
-    first, second = ([result.cells[draw].accuracy for draw in shared] for result in (best, other))
-    cells = [best.cells[draw] for draw in shared]
-    sizes = (np.mean([getattr(cell, name) for cell in cells]) for name in ("n_train", "n_test"))
-    return corrected_t_test(first, second, *sizes)
+        truth = source.bunch.target[first.rows]
+        return exact_mcnemar(first.predicted == truth, second.predicted == truth)
+    pairs = [(best.cells[draw], other.cells[draw]) for draw in shared]
+    n_train, n_test = (float(np.mean([getattr(cell, size) for cell, _ in pairs])) for size in ("n_train", "n_test"))
+    return corrected_t_test([a.accuracy for a, _ in pairs], [b.accuracy for _, b in pairs], n_train, n_test)

@@ -1,27 +1,31 @@
 """``compare``: methods of the family, their rivals and your own on your data, on the same splits."""
 
+import os
 import re
 import time
 import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX
+from typing import Any
 
 from ancr._core.files import check_folder
 from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
-from ancr.comparison.answers import AnswerFolder
-from ancr.comparison.cells import CellFile, refuse_other_data
-from ancr.comparison.method_progress import method_progress
+from ancr.comparison.cells import Cell, CellFile, open_results
+from ancr.comparison.method import Method
 from ancr.comparison.own_methods import is_import_path, load_method, method_name, own_method
-from ancr.comparison.protocols import PROTOCOLS
+from ancr.comparison.protocols import check_protocols
 from ancr.comparison.result import Comparison
-from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, run_missing
+from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, not_shown, run_missing
 from ancr.comparison.split_sources import UserSource, learning_setting
 from ancr.samples.readers import samples_in_memory
 
+Methods = str | Sequence[Any] | Any | None
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
 DEFAULT_PROTOCOLS = ("cv",)
 _FAMILY = ("ANCR", "CRC")
@@ -31,21 +35,21 @@ _FEW_COLUMNS = 100
 
 
 def compare(
-    X,
-    y,
-    methods=None,
+    X: Any,
+    y: Any,
+    methods: Methods = None,
     *,
-    folds=5,
-    repeats=1,
-    standardize=None,
-    protocols=DEFAULT_PROTOCOLS,
-    learning_curve=True,
-    time_limit=None,
-    jobs=None,
-    output=None,
-    name="data",
-    image_shape=None,
-):
+    folds: int = 5,
+    repeats: int = 1,
+    standardize: bool | None = None,
+    protocols: str | Sequence[str] = DEFAULT_PROTOCOLS,
+    learning_curve: bool = True,
+    time_limit: float | None = None,
+    jobs: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    name: str = "data",
+    image_shape: tuple[int, int] | None = None,
+) -> Comparison:
     """Compare classifiers on the same stratified folds, each with settings chosen on the training folds.
 
     Parameters
@@ -115,34 +119,27 @@ def compare(
     with TemporaryDirectory() as scratch:
         folder = Path(scratch if output is None else output)
         plans = plan_comparison(source, methods, protocols, folder)
-        _make_folder(folder)
-        result = run_comparison(source, plans, folder, jobs, time_limit, learning_curve, command="ancr.compare(…)")
+        file = open_results(folder, [source])
+        result = run_comparison(source, plans, file, jobs, time_limit, learning_curve, command="ancr.compare(…)")
     if output is not None:
         result.save(folder / "report.html")
     return result
 
 
-def _check_count(name, value, least):
+def _check_count(name: str, value: int, least: int) -> None:
     if not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def _check_output(output):
+def _check_output(output: str | os.PathLike[str]) -> None:
     """Raise before the work if nothing can be written to the folder."""
     with naming("output"):
         folder = Path(output)
     check_folder(folder / "report.html", create=True)
 
 
-def _make_folder(folder):
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"output={str(folder)!r} cannot be made: {error.strerror}; choose another folder") from error
-
-
-def plan_comparison(source, methods, protocols, folder):
-    """The plans of a comparison, fold by fold.
+def plan_comparison(source: UserSource, methods: Methods, protocols: str | Sequence[str], folder: Path) -> list[Plan]:
+    """The plans of a comparison, fold by fold, so that a run that is stopped leaves complete folds.
 
     Parameters
     ----------
@@ -155,46 +152,35 @@ def plan_comparison(source, methods, protocols, folder):
     folder : Path
         Where answers are kept.
     """
-    protocols = [protocols] if isinstance(protocols, str) else list(protocols)
-    unknown = [name for name in protocols if name not in PROTOCOLS]
-    if unknown or not protocols:
-        got = repr(unknown[0]) if protocols else "none"
-        raise ValueError(f"protocols must be names out of {', '.join(PROTOCOLS)}, got {got}")
-    answers = AnswerFolder(folder / "answers")
-    named = make_plans(source, protocols=protocols)
+    named = make_plans(source, protocols=check_protocols([protocols] if isinstance(protocols, str) else protocols))
     if methods is None:
         methods = [name for name in DEFAULT_METHODS if any(plan.method == name for plan in named)]
-    methods = [methods] if isinstance(methods, str) or hasattr(methods, "fit") else methods
+    methods = [methods] if isinstance(methods, str) or hasattr(methods, "fit") else list(methods)
     names = [each for each in methods if isinstance(each, str) and not is_import_path(each)]
     own = [_own(each) for each in methods if not isinstance(each, str) or is_import_path(each)]
-    chosen = select_methods(names, named) if names else []
-    if not chosen and not own:
-        select_methods([""], named)
+    chosen = select_methods(names if names or own else [""], named) if names or not own else []
     chosen += [
         Plan(source, setting, name, "own", draw, recipe)
         for draw in range(source.draws)
         for setting in source.settings
         for name, recipe in _with_different_names(own)
     ]
-    # Fold by fold, so that a run that is stopped leaves complete folds.
-    return sorted((replace(plan, answers=answers) for plan in chosen), key=lambda plan: plan.draw)
+    return sorted((replace(plan, answers=folder / "answers") for plan in chosen), key=lambda plan: plan.draw)
 
 
-def _own(each):
-    if isinstance(each, str):
-        return load_method(each)
-    return method_name(each), own_method(each)
+def _own(each: Any) -> tuple[str, Method]:
+    return load_method(each) if isinstance(each, str) else (method_name(each), own_method(each))
 
 
-def _with_different_names(methods):
+def _with_different_names(methods: Iterable[tuple[str, Method]]) -> Iterator[tuple[str, Method]]:
     """Number methods of the same name: ``SVC``, ``SVC 2``."""
-    seen = {}
+    seen: Counter[str] = Counter()
     for name, recipe in methods:
-        seen[name] = seen.get(name, 0) + 1
+        seen[name] += 1
         yield (name if seen[name] == 1 else f"{name} {seen[name]}"), recipe
 
 
-def select_methods(names, plans):
+def select_methods(names: Sequence[str], plans: list[Plan]) -> list[Plan]:
     """The plans of the methods named; case, spaces and hyphens do not count."""
     known = {_plain(plan.method): plan.method for plan in plans}
     if [_plain(name) for name in names] == ["all"]:
@@ -207,12 +193,20 @@ def select_methods(names, plans):
     return [plan for plan in plans if plan.method in wanted]
 
 
-def _plain(name):
+def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
 
 
-def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_curve=True, command=""):
-    """Run what is missing and judge it.
+def run_comparison(
+    source: UserSource,
+    plans: list[Plan],
+    file: CellFile,
+    jobs: int | None = None,
+    time_limit: float | None = None,
+    learning_curve: bool = True,
+    command: str = "",
+) -> Comparison:
+    """Run what is missing in a file of cells, and judge it.
 
     Raises
     ------
@@ -220,23 +214,20 @@ def run_comparison(source, plans, folder, jobs=None, time_limit=None, learning_c
         If cells failed and none was finished; otherwise the notes of the comparison name them.
     """
     deadline = _deadline(time_limit)
-    refuse_other_data([source], folder)
-    file = CellFile(folder / "cells.jsonl")
-    notes = [source.warning] if source.warning else []
-    notes += _hidden(file.read(), plans)
+    notes = [*([source.warning] if source.warning else []), *not_shown(file, plans)]
     if any(plan.method in _FAMILY for plan in plans):
         warm_up()  # the time to compile is not the time of the method that happens to be first
     cells, complaint = _run(plans, file, jobs, deadline)
+    comparison = Comparison.of(source, plans, cells)
+    learned: list[Cell] = []
     if learning_curve and not complaint:
-        more = _learning_plans(Comparison.of(source, plans, cells), plans)
-        learned, complaint = _run(more, file, jobs, deadline)
-        plans, cells = plans + more, cells + learned
+        learned, complaint = _run(_learning_plans(comparison, plans), file, jobs, deadline)
     notes += [f"{complaint}."] if complaint else []
     failed = complaint if " failed: " in complaint else ""
-    return Comparison.of(source, plans, cells, command=command, notes=notes, failed=failed)
+    return replace(comparison, learning=learned, command=command, notes=notes, failed=failed)
 
 
-def _deadline(time_limit):
+def _deadline(time_limit: float | None) -> float | None:
     """When to stop, by ``time.monotonic()``; None without a limit, and for one longer than a thread can wait."""
     if time_limit is None:
         return None
@@ -245,38 +236,30 @@ def _deadline(time_limit):
     return None if time_limit > TIMEOUT_MAX else time.monotonic() + time_limit
 
 
-def _run(plans, file, jobs, deadline):
+def _run(plans: Sequence[Plan], file: CellFile, jobs: int | None, deadline: float | None) -> tuple[list[Cell], str]:
     """``(cells, complaint)``: the cells that were finished, and why the others were not."""
     try:
-        with method_progress(plans, jobs) as on_cell, warnings.catch_warnings():
+        with warnings.catch_warnings():
             # The comparison says it once, for all cells.
             warnings.filterwarnings("ignore", "the columns of X differ in scale", UserWarning)
-            return run_missing(plans, file, jobs, on_cell, deadline), ""
+            return run_missing(plans, file, jobs, deadline), ""
     except FailedCellsError as error:
         if not error.cells:
             raise
-        return list(error.cells), str(error)
+        return error.cells, str(error)
     except TimeIsUpError as error:
         if not error.cells:
             raise ValueError("no cell was finished within the time limit; allow more, or fewer methods") from error
-        return list(error.cells), f"{error}; the same command without the limit runs them"
+        return error.cells, f"{error}; the same command without the limit runs them"
 
 
-def _learning_plans(comparison, plans):
+def _learning_plans(comparison: Comparison, plans: Sequence[Plan]) -> list[Plan]:
     """The best method and the best of the family on parts of the training parts."""
-    family = [result for result in comparison.results if result.name in _FAMILY]
-    shown = list(dict.fromkeys([comparison.best.name, *(result.name for result in family[:1])]))
+    family = [result.name for result in comparison.results if result.name in _FAMILY]
+    shown = {comparison.best.name, *family[:1]}
     return [
         replace(plan, setting=learning_setting(plan.setting, share), answers=None)
         for share in _SHARES
         for plan in plans
         if plan.method in shown and plan.protocol == comparison.best.protocol
     ]
-
-
-def _hidden(cells, plans):
-    shown = {plan.key for plan in plans}
-    hidden = {cell.key for cell in cells if not cell.setting.endswith("of the training part")} - shown
-    if not hidden:
-        return []
-    return [f"{len(hidden)} further cells in cells.jsonl, of other methods or settings, are not shown."]

@@ -6,14 +6,21 @@ of the time is spent in BLAS and compiled kernels, which release Python's lock; 
 that is killed leaves no process behind.
 """
 
+import hashlib
+import json
 import platform
 import re
 import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
+from typing import Any
 
 import numpy as np
 from joblib import cpu_count
@@ -21,31 +28,37 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ancr._core.messages import one_line
+from ancr._core.progress import progress_bars
 from ancr.axes.spaces import Space
-from ancr.comparison.answers import AnswerFolder, Answers
-from ancr.comparison.cells import Cell
+from ancr.comparison.answers import Answers
+from ancr.comparison.cells import Cell, CellFile, Key
 from ancr.comparison.certification import predict_certified
 from ancr.comparison.method import Method
-from ancr.comparison.split_sources import SplitSource
+from ancr.comparison.split_sources import Split, SplitSource, learning_share
 
 
-class TimeIsUpError(RuntimeError):
-    """The time limit was reached; ``cells`` are those that were finished, and ``missing`` counts the others."""
+class UnfinishedCellsError(RuntimeError):
+    """Some cells were not finished; the message says why, and ``cells`` are those that were."""
 
-    def __init__(self, cells, missing):
-        super().__init__(f"{missing} cells were not finished within the time limit")
-        self.cells, self.missing = tuple(cells), missing
+    def __init__(self, message: str, cells: Iterable[Cell]) -> None:
+        super().__init__(message)
+        self.cells = list(cells)
 
 
-class FailedCellsError(RuntimeError):
-    """Some cells failed; the message names them and the reasons, and ``cells`` are those that did not fail."""
+class FailedCellsError(UnfinishedCellsError):
+    """Some cells failed; the message names them and the reasons."""
 
-    cells: tuple = ()
+
+class TimeIsUpError(UnfinishedCellsError):
+    """The time limit was reached."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A cell to run: what identifies it, its data and its method; ``answers`` keeps what it answers on each sample."""
+    """A cell to run: what identifies it, its data and its method.
+
+    ``answers`` is the folder for what it answers on each sample; None keeps nothing.
+    """
 
     source: SplitSource
     setting: str
@@ -53,21 +66,29 @@ class Plan:
     protocol: str
     draw: int
     recipe: Method
-    answers: AnswerFolder | None = field(default=None, compare=False)
+    answers: Path | None = field(default=None, compare=False)
 
     @property
-    def key(self):
+    def key(self) -> Key:
         """The fields that identify the experiment, as in `Cell.key`."""
         return (self.source.name, self.source.features, self.setting, self.method, self.protocol, self.draw)
 
-    def is_answered_by(self, cell):
+    @property
+    def answers_path(self) -> Path | None:
+        """The file of the answers; another version of data or settings has another file."""
+        if self.answers is None:
+            return None
+        identity = json.dumps([*self.key, self.source.digest, self.recipe.params], sort_keys=True, default=str)
+        return self.answers / f"{hashlib.sha256(identity.encode()).hexdigest()[:20]}.npz"
+
+    def is_answered_by(self, cell: Cell | None) -> bool:
         """Whether a cell of this key was run with the same settings on the same data."""
         wanted = (self.recipe.params, preparation(self.recipe.build()), self.source.digest)
         if cell is None or (cell.params, cell.before, cell.data) != wanted:
             return False
-        return self.answers is None or self.answers.path(self).exists()
+        return self.answers_path is None or self.answers_path.exists()
 
-    def run(self):
+    def run(self) -> Cell:
         """Fit and score."""
         split = self.source.split(self.setting, self.draw)
         classifier = self.recipe.build()
@@ -77,9 +98,8 @@ class Plan:
         predicted, certified_share = predict_certified(classifier, split.queries)
         done = time.perf_counter()
         labels = checked_labels(predicted, split)
-        if self.answers is not None:  # before the cell: a cell in the file has its answers
-            parts = self.source.indices(self.setting, self.draw)
-            self.answers.write(self, Answers.of(classifier, split, labels, *parts))
+        if self.answers_path is not None:  # before the cell: a cell in the file has its answers
+            Answers.of(classifier, split, labels).write(self.answers_path)
         return Cell(
             *self.key,
             seed=self.draw,
@@ -98,11 +118,11 @@ class Plan:
             platform=platform.platform(),
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.method} ({self.protocol}) on {self.source.name} {self.setting}, draw {self.draw}"
 
 
-def checked_labels(predicted, split):
+def checked_labels(predicted: Any, split: Split) -> np.ndarray:
     """The predictions of any classifier as an array: one per query, each a class of the training part.
 
     Raises
@@ -121,7 +141,9 @@ def checked_labels(predicted, split):
     return labels
 
 
-def make_plans(source, draws=None, protocols=("paper", "exact")):
+def make_plans(
+    source: SplitSource, draws: int | None = None, protocols: Sequence[str] = ("paper", "exact")
+) -> list[Plan]:
     """The plans of a source, draw by draw, so that an interrupted run leaves complete draws.
 
     Parameters
@@ -129,7 +151,7 @@ def make_plans(source, draws=None, protocols=("paper", "exact")):
     source : SplitSource
         The data set.
     draws : int or None
-        Number of random draws; None means as many as in the paper. A set with an official split has one.
+        Number of random draws; None means as many as the source has. A set with an official split has one.
     protocols : sequence of str
         Names of protocols.
     """
@@ -143,7 +165,15 @@ def make_plans(source, draws=None, protocols=("paper", "exact")):
     ]
 
 
-def run_missing(plans, file, jobs=None, on_cell=lambda cell: None, deadline=None):
+def not_shown(file: CellFile, plans: Iterable[Plan]) -> list[str]:
+    """A note on the cells of a file that are in none of the plans; empty if there are none."""
+    kept = {cell.key for cell in file.cells if learning_share(cell.setting) is None} - {plan.key for plan in plans}
+    return [f"{len(kept)} further cells in cells.jsonl, of other methods or settings, are not shown."] if kept else []
+
+
+def run_missing(
+    plans: Sequence[Plan], file: CellFile, jobs: int | None = None, deadline: float | None = None
+) -> list[Cell]:
     """Run every plan whose cell is not in the file, and append each cell as soon as it is finished.
 
     Parameters
@@ -154,8 +184,6 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None, deadline=None
         Holds the known cells; new ones are appended.
     jobs : int or None
         Cells to run in parallel; None means one per core.
-    on_cell : callable
-        Called with each cell, known or new.
     deadline : float or None
         Value of ``time.monotonic()`` at which cells that are not finished are given up.
 
@@ -171,79 +199,63 @@ def run_missing(plans, file, jobs=None, on_cell=lambda cell: None, deadline=None
     TimeIsUpError
         If the deadline passed before all cells were finished.
     """
-    known = {cell.key: cell for cell in file.read()}
+    known = {cell.key: cell for cell in file.cells}
     # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
-    missing = [plan for plan in plans if not plan.is_answered_by(known.get(plan.key))]
-    for plan in plans:
-        if plan not in missing:
-            on_cell(known[plan.key])
-    answered = {plan.key for plan in plans} - {plan.key for plan in missing}
-    try:
-        for cell in _run_in_threads(missing, jobs or cpu_count(), deadline):
-            file.append(cell)
-            known[cell.key] = cell
-            answered.add(cell.key)
-            on_cell(cell)
-    except FailedCellsError as error:
-        error.cells = tuple(known[plan.key] for plan in plans if plan.key in answered)
-        raise
-    if len(answered) < len({plan.key for plan in plans}):
-        finished = [known[plan.key] for plan in plans if plan.key in answered]
-        raise TimeIsUpError(finished, len(plans) - len(finished))
-    return [known[plan.key] for plan in plans]
+    done = {plan.key: known[plan.key] for plan in plans if plan.is_answered_by(known.get(plan.key))}
+    missing, failures = [plan for plan in plans if plan.key not in done], []
+    with progress_bars(Counter(plan.method for plan in plans)) as advance:
+        for cell in done.values():
+            advance(cell.method)
+        for plan, outcome in _run_in_threads(missing, jobs or cpu_count(), deadline):
+            if isinstance(outcome, Cell):
+                file.append(outcome)
+                done[plan.key] = outcome
+                advance(plan.method)
+            else:
+                failures.append(f"{plan}: {one_line(outcome)}")
+    cells = [done[plan.key] for plan in plans if plan.key in done]
+    if failures:
+        reasons = "; ".join(failures[:5])
+        raise FailedCellsError(f"{len(failures)} of {len(missing)} cells failed: {reasons}", cells)
+    if len(cells) < len(plans):
+        raise TimeIsUpError(f"{len(plans) - len(cells)} cells were not finished within the time limit", cells)
+    return cells
 
 
-def _run_in_threads(plans, jobs, deadline=None):
-    """Yield cells as they finish. A cell that fails does not stop the others; all failures are reported at the end.
+def _run_in_threads(
+    plans: Sequence[Plan], jobs: int, deadline: float | None
+) -> Iterator[tuple[Plan, Cell | BaseException]]:
+    """Yield plans with their cells, or the errors that they ended with, as they finish.
 
     The threads end with the process: after Ctrl-C or the deadline, cells that are running are given up.
     """
-    waiting, outcomes = SimpleQueue(), SimpleQueue()
-    for plan in plans:
-        waiting.put(plan)
+    waiting: deque[Plan] = deque(plans)
+    outcomes: SimpleQueue[tuple[Plan, Cell | BaseException]] = SimpleQueue()
     for _ in range(min(jobs, len(plans))):
         Thread(target=_work, args=(waiting, outcomes), daemon=True).start()
-    failures = []
     with threadpool_limits(1):
         try:
             for _ in plans:
                 left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                plan, cell, error = outcomes.get(timeout=left)
-                if error is None:
-                    yield cell
-                else:
-                    failures.append(f"{plan}: {one_line(error)}")
+                yield outcomes.get(timeout=left)
         except Empty:  # the deadline
             pass
         finally:
-            _empty(waiting)
-    if failures:
-        raise FailedCellsError(f"{len(failures)} of {len(plans)} cells failed: " + "; ".join(failures[:5]))
+            waiting.clear()
 
 
-def _work(waiting, outcomes):
+def _work(waiting: deque[Plan], outcomes: "SimpleQueue[tuple[Plan, Cell | BaseException]]") -> None:
     """Run plans until none is waiting."""
-    with threadpool_limits(1):  # OpenMP counts its threads per calling thread
+    with threadpool_limits(1), suppress(IndexError):  # OpenMP counts its threads per calling thread
         while True:
+            plan = waiting.popleft()
             try:
-                plan = waiting.get_nowait()
-            except Empty:
-                return
-            try:
-                outcomes.put((plan, plan.run(), None))
+                outcomes.put((plan, plan.run()))
             except BaseException as error:
-                outcomes.put((plan, None, error))
+                outcomes.put((plan, error))
 
 
-def _empty(queue):
-    while not queue.empty():
-        try:
-            queue.get_nowait()
-        except Empty:
-            return
-
-
-def _plain(chosen):
+def _plain(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Chosen parameters as JSON knows them; other objects by their representation."""
     simple = (str, int, float, bool, type(None))
     if isinstance(space := chosen.get("space"), Space):
@@ -255,7 +267,7 @@ def _plain(chosen):
     }
 
 
-def preparation(classifier):
+def preparation(classifier: Any) -> str:
     """Text representation of the transformers of a pipeline; empty for a classifier alone."""
     if not isinstance(classifier, Pipeline):
         return ""
@@ -264,7 +276,7 @@ def preparation(classifier):
 
 
 @cache
-def versions():
+def versions() -> dict[str, str]:
     """Versions of Python and of the libraries used."""
     libraries = ("ancr", "numpy", "scipy", "scikit-learn", "numba")
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}

@@ -11,12 +11,13 @@ adjusts the p-values of several comparisons.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 T_TEST, MCNEMAR = "corrected resampled t-test", "exact McNemar test"
 LEVEL = 0.05
 
 
-def corrected_t_test(first, second, n_train, n_test):
+def corrected_t_test(first: ArrayLike, second: ArrayLike, n_train: float, n_test: float) -> float:
     """Two-sided p-value of the corrected resampled t-test; 1 if the two are the same on every split.
 
     Parameters
@@ -44,7 +45,7 @@ def corrected_t_test(first, second, n_train, n_test):
     return float(2 * student.sf(statistic, count - 1))
 
 
-def exact_mcnemar(first, second):
+def exact_mcnemar(first: ArrayLike, second: ArrayLike) -> float:
     """Two-sided p-value of McNemar's exact test.
 
     Parameters
@@ -67,7 +68,7 @@ def exact_mcnemar(first, second):
     return float(binomtest(only_first, only_first + only_second).pvalue)
 
 
-def holm(p_values):
+def holm(p_values: ArrayLike) -> list[float]:
     """Adjusted p-values: the chance of a single wrong "worse" among all of them stays below the level.
 
     Examples
@@ -84,7 +85,7 @@ def holm(p_values):
     return adjusted.tolist()
 
 
-def wilson_interval(right, total, z=1.96):
+def wilson_interval(right: float, total: float, z: float = 1.96) -> tuple[float, float]:
     """95 % interval of an accuracy of ``right`` out of ``total``, as shares.
 
     Examples

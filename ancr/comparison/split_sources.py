@@ -1,15 +1,19 @@
-"""The data that experiments run on: a data set, its features, its settings, and the split of each draw."""
+"""The data that methods are compared on: its features, its settings, its methods, and the split of each draw."""
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import Bunch
 
 from ancr._core.column_scales import dominant_column
 from ancr._core.messages import counted
+from ancr.comparison.method import Method
 from ancr.comparison.protocols import methods_for
 from ancr.features.images import square_picture
 from ancr.samples.sample_set import Samples
@@ -17,19 +21,21 @@ from ancr.samples.sample_set import Samples
 
 @dataclass(frozen=True)
 class Split:
-    """Training samples with labels, and queries with their true labels."""
+    """Training samples with labels, queries with their true labels, and the rows of both in the data set."""
 
     X: np.ndarray
     y: np.ndarray
     queries: np.ndarray
     truth: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
 
 
 class SplitSource:
     """A data set with its settings and splits.
 
-    A subclass has ``name`` and ``title``, its ``settings`` in the order of the paper's columns, the one that
-    figures use (``typical``), the number of ``draws`` in the paper, and `load` and `indices`.
+    A subclass has ``name`` and ``title``, its ``settings`` in the order of the columns of a table, the one that figures
+    use (``typical``), the number of ``draws``, and `load` and `indices`.
 
     Parameters
     ----------
@@ -37,56 +43,68 @@ class SplitSource:
         Folder that holds the data sets.
     """
 
+    name: str
+    title: str
+    settings: tuple[str, ...]
+    typical: str
+    draws: int
     features = "pixels"
+    # Whether there can be more draws than these.
     random = True
     # Identify samples, labels and split of data that its name does not identify.
     digest = origin = ""
 
-    def __init__(self, data_home=None):
+    def __init__(self, data_home: str | os.PathLike[str] | None = None) -> None:
         # What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`.
-        self.spaces = {}
+        self.spaces: dict[str, Any] = {}
         self.data_home = data_home
         self._lock = Lock()
 
     @property
-    def bunch(self):
+    def bunch(self) -> Bunch:
         """The data set, read only once even if several threads need it at the same time."""
         with self._lock:
             return self._bunch
 
     @cached_property
-    def _bunch(self):
+    def _bunch(self) -> Bunch:
         return self.load()
 
-    def split(self, setting, draw):
+    def load(self) -> Bunch:
+        """Read the data set: ``data``, ``target``, ``target_names``, ``image_shape``."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to load {self.name}")
+
+    def split(self, setting: str, draw: int) -> Split:
         """The `Split` of a setting and draw; the draw is the seed."""
         bunch, (train, test) = self.bunch, self.indices(setting, draw)
         data = self._columns(bunch.data, setting)
-        return Split(data[train], bunch.target[train], data[test], bunch.target[test])
+        return Split(data[train], bunch.target[train], data[test], bunch.target[test], train, test)
 
-    def indices(self, setting, draw):
+    def indices(self, setting: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers of the training and of the test samples."""
         return self.bunch.train_indices, self.bunch.test_indices
 
-    def _columns(self, data, setting):
+    def _columns(self, data: np.ndarray, setting: str) -> np.ndarray:
         return data
 
-    def methods(self, setting, protocol):
+    def methods(self, setting: str, protocol: str) -> dict[str, Method]:
         """``{name: Method}`` to run at a setting under a protocol."""
         return methods_for(protocol, self.spaces)
 
-    def images(self):
-        """``(image, class name)`` of a few samples to show; an empty list if the data set holds no images."""
-        if self.bunch.image_shape is None:
+    @property
+    def has_pictures(self) -> bool:
+        """Whether samples are images."""
+        return self.bunch.get("image_shape") is not None
+
+    def images(self) -> list[tuple[np.ndarray, str]]:
+        """``(image, class name)`` of the first sample of each class, for at most ten classes; none without images."""
+        if not self.has_pictures:
             return []
-        return [(self.picture(row), name) for row, name in self._first_of_each_class()]
+        labels, rows = np.unique(self.bunch.target, return_index=True)
+        named = zip(rows[:10], labels[:10], strict=True)
+        return [(self.picture(row), str(self.bunch.target_names[label])) for row, label in named]
 
-    def _first_of_each_class(self):
-        """Row and class name of the first sample of each class, for at most ten classes."""
-        target, names = self.bunch.target, self.bunch.target_names
-        return [(np.flatnonzero(target == label)[0], str(names[label])) for label in np.unique(target)[:10]]
-
-    def picture(self, row):
+    def picture(self, row: int) -> np.ndarray:
         """Sample ``row`` as an image."""
         return self.bunch.data[row].reshape(self.bunch.image_shape)
 
@@ -107,7 +125,9 @@ class UserSource(SplitSource):
         How often the samples are divided into folds, each time anew.
     """
 
-    def __init__(self, samples: Samples, folds=None, standardize=None, repeats=1):
+    def __init__(
+        self, samples: Samples, folds: int | None = None, standardize: bool | None = None, repeats: int = 1
+    ) -> None:
         super().__init__()
         self._samples, self._bunch = samples, samples.bunch()
         self.name = self.title = samples.name
@@ -118,15 +138,13 @@ class UserSource(SplitSource):
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
         self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
-        self.typical, self.draws, self.random = (
-            self.settings[0],
-            (self._folds or 1) * (repeats if self._folds else 1),
-            False,
-        )
+        self.typical, self.random = self.settings[0], False
         self._check_folds()
+        self._parts = self._divide(repeats)
+        self.draws = len(self._parts)
 
     @cached_property
-    def digest(self):
+    def digest(self) -> str:  # type: ignore[override]  # the others have none
         """Digest of samples, labels and split: two files of the same name may hold different data."""
         bunch, state = self.bunch, hashlib.sha256()
         for part in (bunch.data, bunch.target, bunch.target_names, bunch.train_indices, bunch.test_indices):
@@ -137,8 +155,8 @@ class UserSource(SplitSource):
         return state.hexdigest()[:16]
 
     @cached_property
-    def warning(self):
-        """That one column decides nearly alone, and what to do about it; empty where it is not so."""
+    def warning(self) -> str:
+        """That one column dominates, and what to do about it; empty if none does."""
         column = None if self.plan.standardize or self.has_pictures else dominant_column(self.bunch.data)
         if column is None:
             return ""
@@ -146,10 +164,10 @@ class UserSource(SplitSource):
         option = "--standardize" if self.origin else "standardize=True"
         return (
             "The columns of the data differ in scale by orders of magnitude, so that column "
-            f"{which} decides nearly alone; if they have different units, scale them with {option}."
+            f"{which} dominates; if they have different units, scale them with {option}."
         )
 
-    def _check_folds(self):
+    def _check_folds(self) -> None:
         if not self._folds:
             self._check_split()
         counts = np.bincount(self.bunch.target)
@@ -158,7 +176,7 @@ class UserSource(SplitSource):
             name = str(self.bunch.target_names[rarest])
             raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(counts[rarest], 'sample')}")
 
-    def _check_split(self):
+    def _check_split(self) -> None:
         train, test = self.bunch.train_indices, self.bunch.test_indices
         classes = len(np.unique(self.bunch.target[train]))
         if classes < 2 or not len(test):
@@ -168,42 +186,37 @@ class UserSource(SplitSource):
                 "classes or more, or choose --folds"
             )
 
-    def indices(self, setting, draw):
+    def indices(self, setting: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
         """Fold number ``draw`` as the test part, or the given split; a setting may keep a part of the training part."""
-        train, test = self._whole_indices(setting, draw)
+        train, test = self._parts[draw]
         kept = learning_share(setting)
         return (train if kept is None else _stratified_part(train, self.bunch.target, kept, draw)), test
 
-    def _whole_indices(self, setting, draw):
+    def _divide(self, repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and test rows of every draw, found once for all methods."""
+        bunch = self.bunch
         if not self._folds:
-            return super().indices(setting, draw)
-        repeat, fold = divmod(draw, self._folds)
-        folds = StratifiedKFold(self._folds, shuffle=True, random_state=repeat)
-        return list(folds.split(self.bunch.data, self.bunch.target))[fold]
+            return [(bunch.train_indices, bunch.test_indices)]
+        folds = [StratifiedKFold(self._folds, shuffle=True, random_state=repeat) for repeat in range(repeats)]
+        return [parts for each in folds for parts in each.split(bunch.data, bunch.target)]
 
-    def split(self, setting, draw):
+    def split(self, setting: str, draw: int) -> Split:
         """The `Split` of a fold, its columns prepared as its training part asks for."""
         split = super().split(setting, draw)
         prepare = self.plan.fit(split.X)
         return replace(split, X=prepare(split.X), queries=prepare(split.queries))
 
-    def images(self):
-        """The first image of each class, for at most ten classes; an empty list for tables."""
-        if not self.has_pictures:
-            return []
-        return [(self.picture(row), name) for row, name in self._first_of_each_class()]
-
     @property
-    def has_pictures(self):
+    def has_pictures(self) -> bool:
         """Whether samples are images."""
         return bool(self._samples.image_paths) or self._samples.image_shape is not None
 
-    def picture(self, row):
+    def picture(self, row: int) -> np.ndarray:
         """Sample ``row`` as an image."""
-        paths = self._samples.image_paths
-        return square_picture(paths[row]) if paths else super().picture(row)
+        path = self._samples.image_paths[row] if self._samples.image_paths else None
+        return super().picture(row) if path is None else square_picture(path)
 
-    def sample_name(self, row):
+    def sample_name(self, row: int) -> str:
         """What the user calls a sample: its file, or its row."""
         return str(self._samples.names[row])
 
@@ -211,19 +224,19 @@ class UserSource(SplitSource):
 _KEPT = " of the training part"
 
 
-def learning_setting(setting, share):
+def learning_setting(setting: str, share: float) -> str:
     """The setting whose training parts are cut down to a share of their samples, for a learning curve."""
     return f"{setting}, {share:.0%}{_KEPT}"
 
 
-def learning_share(setting):
+def learning_share(setting: str) -> float | None:
     """The share that `learning_setting` wrote into a setting; None for a whole training part."""
     if not setting.endswith(_KEPT):
         return None
     return int(setting.removesuffix(_KEPT).rpartition(", ")[2].rstrip("%")) / 100
 
 
-def _stratified_part(rows, target, share, seed):
+def _stratified_part(rows: np.ndarray, target: np.ndarray, share: float, seed: int) -> np.ndarray:
     """A share of the rows, drawn class by class; at least two of each class that has two."""
     rng, kept = np.random.default_rng(seed), []
     for label in np.unique(target[rows]):

@@ -1,12 +1,43 @@
-"""A `Table` for the terminal, and as Markdown, CSV and LaTeX."""
+"""Tables for the terminal, and as Markdown, CSV and LaTeX."""
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ancr._core.files import write_text
 
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
 
-def to_rich(table):
+
+class WritableTable(Protocol):
+    """What can be written: its texts, and its numbers in full."""
+
+    @property
+    def name(self) -> str:
+        """Base name of its files."""
+
+    @property
+    def title(self) -> str:
+        """Title above the table."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Remarks below the table."""
+
+    def header(self) -> list[str]:
+        """Column titles; the first two columns are text."""
+
+    def lines(self) -> Iterable[list[str]]:
+        """Rows of text under `header`."""
+
+    def records(self) -> list[list[Any]]:
+        """Header and rows of unrounded numbers, for CSV."""
+
+
+def to_rich(table: WritableTable) -> "RichTable":
     """The table for a terminal."""
     from rich.markup import escape
     from rich.table import Table as RichTable
@@ -23,23 +54,27 @@ def to_rich(table):
 _MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": "\\|", "`": "\\`", "\n": " ", "\r": " "})
 
 
-def to_markdown(table):
+def to_markdown(table: WritableTable) -> str:
     """The table as Markdown, with its title and notes."""
 
-    def line(cells):
+    def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cell.translate(_MARKDOWN) for cell in cells) + " |"
 
     header = table.header()
     title = f"## {table.title.translate(_MARKDOWN)}"
-    lines = [title, "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
-    lines += map(line, table.lines())
+    lines = [title, "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2), *map(line, table.lines())]
     return "\n".join([*lines, *(f"\n{note.translate(_MARKDOWN)}" for note in table.notes)]) + "\n"
 
 
-def to_csv(table):
+def to_csv(table: WritableTable) -> str:
     """The table as CSV: one line per entry, with unrounded numbers for further computation."""
+    return csv_text(table.records())
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(table.records())
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
@@ -51,39 +86,29 @@ _LATEX = str.maketrans(
 )  # fmt: skip
 
 
-def to_latex(table):
+def to_latex(table: WritableTable) -> str:
     """The table as a LaTeX ``table`` that uses booktabs."""
 
-    def line(cells):
+    def line(cells: Iterable[str]) -> str:
         return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
 
     header = table.header()
     caption = " ".join([table.title + ".", *table.notes]).translate(_LATEX)
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{caption}}}",
-        rf"\begin{{tabular}}{{ll{'r' * (len(header) - 2)}}}",
-        r"\toprule",
-        line(header),
-        r"\midrule",
-        *map(line, table.lines()),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    columns = "ll" + "r" * (len(header) - 2)
+    start = r"\begin{table}", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"
+    end = r"\bottomrule", r"\end{tabular}", r"\end{table}"
+    return "\n".join([*start, line(header), r"\midrule", *map(line, table.lines()), *end]) + "\n"
 
 
 FORMATS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
 
-def write_tables(tables, folder):
+def write_tables(tables: Iterable[WritableTable], folder: Path) -> list[Path]:
     """Write every table in every format and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for table in tables:
-        for suffix, render in FORMATS.items():
-            path = folder / f"{table.name}.{suffix}"
-            write_text(path, render(table))
-            paths.append(path)
+        for suffix, text in FORMATS.items():
+            paths.append(folder / f"{table.name}.{suffix}")
+            write_text(paths[-1], text(table))
     return paths

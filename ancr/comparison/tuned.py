@@ -8,7 +8,9 @@ Members of the family are scored by leave-one-out if the library can do that wit
 stratified folds; the others (CROC, SA-CRC and the rivals) in five folds, by accuracy. No test label is used.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from ancr.comparison.other_classifiers import grid_search, rivals
 _LINEAR = {"spaces": ["linear"]}
 
 
-def tuned_methods(spaces=None, is_large=False):
+def tuned_methods(spaces: Mapping[str, Any] | None = None, is_large: bool = False) -> dict[str, Method]:
     """``{name: Method}``, each with the grid that it searches.
 
     Parameters
@@ -31,11 +33,11 @@ def tuned_methods(spaces=None, is_large=False):
     is_large : bool
         Smaller grids for the paper's methods, for data of thousands of samples in thousands of dimensions.
     """
-    spaces = {name: [space.changed_params() for space in given] for name, given in (spaces or {}).items()}
-    return {**_in_spaces(spaces), **rivals(spaces.get("spaces")), **_paper_methods(is_large)}
+    found = {name: [space.changed_params() for space in given] for name, given in (spaces or {}).items()}
+    return {**_in_spaces(found), **rivals(found.get("spaces")), **_paper_methods(is_large)}
 
 
-def _in_spaces(spaces):
+def _in_spaces(spaces: dict[str, Any]) -> dict[str, Method]:
     """ANCR and CRC over spaces, and kernel ridge regression."""
     free = {"constraints": ["free"], "relaxations": [None], "alphas": path(1e-3, 1.0, 7)}
     linear = {"spaces": [one for one in spaces["spaces"] if "kernel" not in one]} if spaces else _LINEAR
@@ -49,20 +51,20 @@ def _in_spaces(spaces):
     }
 
 
-def _search(kind, spaces=None, **grid):
+def _search(kind: Callable[..., Any], spaces: list[Any] | None = None, **grid: Any) -> Any:
     """A search, from spaces as a cell records them."""
     found = spaces and [ancr.Space(**one) if isinstance(one, dict) else one for one in spaces]
     return kind(spaces=found, **grid)
 
 
-def _paper_methods(large):
+def _paper_methods(large: bool) -> dict[str, Method]:
     """The methods of the paper in the linear space."""
     alphas = [1e-2, 1e-1, 1.0] if large else [1e-4, 1e-3, 3e-3, 1e-2, 1e-1]
     relaxations = [0.3, 1.0, 10.0, None] if large else [0.1, 1.0, 3.0, 10.0, 100.0, None]
     size = len(alphas) * len(relaxations)
     rules = ["res", "label"]
 
-    def representation(quadratic, constraint, **grid):
+    def representation(quadratic: str, constraint: str, **grid: Any) -> Method:
         params = {"quadratics": [quadratic], "constraints": [constraint], "relaxations": [None], **_LINEAR, **grid}
         return Method(ancr.RepresentationClassifierCV, params)
 
@@ -93,6 +95,6 @@ def _paper_methods(large):
     }
 
 
-def path(lowest, highest, number):
+def path(lowest: float, highest: float, number: int) -> list[float]:
     """Values evenly spaced on a logarithmic scale, rounded to three digits."""
     return [float(f"{value:.3g}") for value in np.geomspace(lowest, highest, number)]

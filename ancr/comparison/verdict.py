@@ -1,18 +1,25 @@
 """The answer of a comparison in sentences: which method, how sure, how long, and what to do next."""
 
+from __future__ import annotations
+
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ancr.comparison.method_progress import shown_time
+from ancr._core.messages import joined, shown_time
 from ancr.comparison.split_sources import learning_share
+
+if TYPE_CHECKING:
+    from ancr.comparison.cells import Cell
+    from ancr.comparison.result import Comparison, MethodResult
 
 _RISING = 0.5  # points of accuracy that the last part of the training samples must bring to count
 
 
 @dataclass(frozen=True)
-class Answer:
+class Verdict:
     """Short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does.
 
     ``repeat`` says how to see smaller differences, where none is significant.
@@ -21,29 +28,42 @@ class Answer:
     which: str
     sure: str
     long: str
-    next_steps: list
+    next_steps: list[str]
     command: str = ""
     trains: str = "it"
     repeat: str = ""
 
-    def lines(self):
+    @property
+    def steps(self) -> list[str]:
+        """What to do next: ``next_steps`` and ``repeat``."""
+        return [*self.next_steps, *([self.repeat] if self.repeat else [])]
+
+    def lines(self) -> list[str]:
         """The answer as lines of text."""
-        return [self.which, self.sure, self.long, *self.next_steps, *([self.repeat] if self.repeat else [])]
+        return [self.which, self.sure, self.long, *self.steps]
 
 
-def make_answer(comparison):
-    """The `Answer` of a `Comparison`."""
-    best, tied = comparison.best, [result.name for result in comparison.tied]
-    texts = _which(comparison), _sure(comparison), _long(best), _next_steps(comparison), training_command(comparison)
+def make_verdict(comparison: Comparison) -> Verdict:
+    """The `Verdict` of a `Comparison`."""
+    tied = [result.name for result in comparison.tied]
+    steps = _train_step(comparison), _more_samples(comparison), _confused(comparison), _doubtful(comparison)
     trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else "ANCR, which is not significantly worse"
-    return Answer(*texts, trains, _repeat(comparison))
+    return Verdict(
+        _which(comparison),
+        _sure(comparison),
+        _long(comparison.best),
+        [step for step in steps if step],
+        training_command(comparison),
+        trains,
+        _repeat(comparison),
+    )
 
 
-def _which(comparison):
+def _which(comparison: Comparison) -> str:
     best, tied, others = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
     first = f"{best.name} is the most accurate: {best.mean:.1f} %."
     if len(tied) > 1:
-        first = f"{_and([result.name for result in tied])} are equally accurate: {best.mean:.1f} %."
+        first = f"{joined([result.name for result in tied])} are equally accurate: {best.mean:.1f} %."
     if not others:
         return first if len(tied) > 1 else f"{best.name} scores {best.mean:.1f} %."
     names = [result.name for result in others if not result.is_worse]
@@ -51,50 +71,41 @@ def _which(comparison):
         return f"{first} All other methods are significantly worse."
     if len(names) == len(others) and len(names) > 2:
         return f"{first} No other method is significantly worse."
-    return f"{first} Not significantly worse: {_and(names)}."
+    return f"{first} Not significantly worse: {joined(names)}."
 
 
-def _sure(comparison):
+def _sure(comparison: Comparison) -> str:
     low, high = comparison.interval()
     best, tied, rest = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
-    tested = f"95 % interval from {_tested(best)} tested samples"
+    tested = f"95 % interval from {best.n_tested} tested samples"
     text = f"On new samples of the same kind expect {low:.1f} to {high:.1f} % ({tested})."
-    if not rest:
+    if not rest or rest[0].p_value is None:
         return text
-    second = rest[0]
-    p = "p < 0.001" if second.p_value < 0.001 else f"p = {second.p_value:.2g}"
+    second, p = rest[0], rest[0].p_value
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     chance = "" if second.is_worse else ", which may be chance"
     leads = "They lead" if len(tied) > 1 else "It leads"
-    return f"{text} {leads} {second.name} by {best.mean - second.mean:.1f} points{chance} ({p}, {comparison.test})."
+    return f"{text} {leads} {second.name} by {best.mean - second.mean:.1f} points{chance} ({shown}, {comparison.test})."
 
 
-def _tested(result):
-    return len(np.unique(result.pooled("rows"))) if result.answers else sum(c.n_test for c in result.cells.values())
-
-
-def _long(best):
+def _long(best: MethodResult) -> str:
     return (
         f"{best.name} needs {shown_time(best.fit_s)} to train, choice of settings included, and "
         f"{shown_time(best.predict_s)} per new sample, on one thread."
     )
 
 
-def _next_steps(comparison):
-    steps = [_train_step(comparison), _more_samples(comparison), _confused(comparison), _doubtful(comparison)]
-    return [step for step in steps if step]
-
-
-def _train_step(comparison):
+def _train_step(comparison: Comparison) -> str:
     explaining = [result for result in comparison.results if result.explains and not result.is_worse]
     if comparison.best.explains or not explaining:
         return ""
     # Of several the one that `ancr train` trains with the same search.
-    explaining = next((result for result in explaining if result.name == "ANCR"), explaining[0])
-    reason = "as accurate" if explaining.is_best else "not significantly worse"
-    return f"To see which training samples decide, take {explaining.name}: it is {reason} and explains itself."
+    chosen = next((result for result in explaining if result.name == "ANCR"), explaining[0])
+    reason = "as accurate" if chosen.is_best else "not significantly worse"
+    return f"To see which training samples decide, take {chosen.name}: it is {reason} and explains itself."
 
 
-def training_command(comparison):
+def training_command(comparison: Comparison) -> str:
     """The command that trains ANCR with the same search; empty if it is significantly worse or was not run."""
     origin = comparison.source.origin
     usable = [result for result in comparison.results if result.name == "ANCR" and result.protocol == "cv"]
@@ -104,18 +115,18 @@ def training_command(comparison):
     return f"ancr train {shlex.quote(origin)}{label} --method ANCR-CV --output model.npz"
 
 
-def learning_means(comparison, method):
+def learning_means(comparison: Comparison, method: str) -> list[tuple[float, np.ndarray]]:
     """``[(n_train, accuracies)]`` of a method's learning curve, the whole training part last."""
-    points = {}
+    points: dict[float, list[Cell]] = {}
     for cell in comparison.learning:
         if cell.method == method:
-            points.setdefault(learning_share(cell.setting), []).append(cell)
+            points.setdefault(learning_share(cell.setting) or 1.0, []).append(cell)
     result = next(result for result in comparison.results if result.name == method)
     groups = [points[share] for share in sorted(points)] + [list(result.cells.values())]
     return [(float(np.mean([c.n_train for c in group])), np.array([c.accuracy for c in group])) for group in groups]
 
 
-def _more_samples(comparison):
+def _more_samples(comparison: Comparison) -> str:
     if not any(cell.method == comparison.best.name for cell in comparison.learning):
         return ""
     *_, (_, before), (size, after) = learning_means(comparison, comparison.best.name)
@@ -130,15 +141,15 @@ def _more_samples(comparison):
     return f"More samples of the same kind will bring little: {last}."
 
 
-def _error_of_gain(result, before, after):
+def _error_of_gain(result: MethodResult, before: np.ndarray, after: np.ndarray) -> float:
     """Standard error of the gain: over the splits, or from the number of samples tested if there is one split."""
     if len(after) == len(before) > 1:
-        return np.std(after - before, ddof=1) / len(after) ** 0.5
+        return float(np.std(after - before, ddof=1)) / len(after) ** 0.5
     tested = sum(cell.n_test for cell in result.cells.values())
-    return (sum(part.mean() * (100 - part.mean()) for part in (before, after)) / tested) ** 0.5
+    return float(sum(part.mean() * (100 - part.mean()) for part in (before, after)) / tested) ** 0.5
 
 
-def confusion(comparison, result=None):
+def confusion(comparison: Comparison, result: MethodResult | None = None) -> np.ndarray:
     """Counts of true against predicted classes, pooled over the splits."""
     result, size = result or comparison.best, len(comparison.classes)
     counts = np.zeros((size, size), int)
@@ -146,7 +157,7 @@ def confusion(comparison, result=None):
     return counts
 
 
-def _confused(comparison):
+def _confused(comparison: Comparison) -> str:
     if not comparison.best.answers:
         return ""
     counts = confusion(comparison)
@@ -156,24 +167,20 @@ def _confused(comparison):
     errors, wrong = int(both.max()), int(counts.sum())
     if errors < 2 or errors < 0.25 * wrong:
         return ""
-    names = comparison.classes
-    pair = f"{names[first]!r} and {names[second]!r}"
+    pair = f"{comparison.classes[first]!r} and {comparison.classes[second]!r}"
     return f"{errors} of the {wrong} errors are between {pair}: look for features that tell these apart."
 
 
-def missed_by_all(comparison):
+def missed_by_all(comparison: Comparison) -> np.ndarray:
     """Samples that every method gets wrong, by their rows; empty if there are fewer than three methods."""
     judged = [result for result in comparison.results if result.answers]
     if len(judged) < 3:
         return np.array([], int)
-    missed = [
-        set(result.pooled("rows")[result.pooled("predicted") != comparison.truth[result.pooled("rows")]])
-        for result in judged
-    ]
-    return np.array(sorted(set.intersection(*missed)), int)
+    missed = set.intersection(*(set(result.errors(comparison.truth).tolist()) for result in judged))
+    return np.array(sorted(missed), int)
 
 
-def _doubtful(comparison):
+def _doubtful(comparison: Comparison) -> str:
     count = len(missed_by_all(comparison))
     if not count:
         return ""
@@ -181,13 +188,9 @@ def _doubtful(comparison):
     return f"{samples} classified wrongly by every method: check {labels} first."
 
 
-def _repeat(comparison):
+def _repeat(comparison: Comparison) -> str:
     source, others = comparison.source, comparison.results[1:]
     if not others or source.repeats != 1 or any(result.is_worse for result in others):
         return ""
     option = "--repeats 5" if source.origin else "repeats=5"
     return f"No method is significantly worse: {option} divides into folds five times and shows smaller differences."
-
-
-def _and(names):
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

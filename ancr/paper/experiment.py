@@ -1,13 +1,16 @@
 """An experiment from data sets to a folder of results: run, tabulate, draw, report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ancr._core.messages import one_line
 from ancr._core.progress import progress_bar
-from ancr.comparison.cells import CellFile, refuse_other_data
-from ancr.comparison.method_progress import method_progress
-from ancr.comparison.runner import FailedCellsError, run_missing
+from ancr.comparison.cells import Cell, CellFile, open_results
+from ancr.comparison.charts import Chart, failures
+from ancr.comparison.runner import FailedCellsError, Plan, not_shown, run_missing
+from ancr.comparison.split_sources import SplitSource
 from ancr.comparison.table_formats import write_tables
 from ancr.paper.report import Report
 
@@ -20,9 +23,9 @@ class Experiment:
     ----------
     title : str
         Title of the report.
-    sources : list of Source
+    sources : sequence of SplitSource
         The data sets.
-    plans : list of Plan
+    plans : sequence of Plan
         The cells to run.
     output : Path
         Folder for ``cells.jsonl``, ``tables/``, ``figures/`` and ``report.html``.
@@ -31,17 +34,22 @@ class Experiment:
     """
 
     title: str
-    sources: list
-    plans: list
+    sources: Sequence[SplitSource]
+    plans: Sequence[Plan]
     output: Path
     command: str
 
+    @cached_property
+    def file(self) -> CellFile:
+        """The cells; a ValueError if the folder holds results on other data, whose report would be replaced."""
+        return open_results(self.output, self.sources)
+
     @property
-    def page(self):
+    def page(self) -> Path:
         """Path of the report."""
         return self.output / "report.html"
 
-    def run(self, jobs=None, figures=True):
+    def run(self, jobs: int | None = None, figures: bool = True) -> Report:
         """Run the missing cells, write all files and return the `Report`.
 
         Raises
@@ -51,38 +59,22 @@ class Experiment:
         ValueError
             If the folder holds results on other data; nothing is run.
         """
-        self.refuse_other_data()
-        file, failure = CellFile(self.output / "cells.jsonl"), None
-        notes = self._hidden_cells(file.read())
+        notes = not_shown(self.file, self.plans)
         try:
-            with method_progress(self.plans, jobs) as on_cell:
-                cells = run_missing(self.plans, file, jobs, on_cell)
+            return self._write(run_missing(self.plans, self.file, jobs), notes, figures)
         except FailedCellsError as error:
-            cells, failure = error.cells, error
-        if cells:
-            report = self._write(cells, notes + ([f"{failure}."] if failure else []), figures)
-        if failure:
-            raise failure
-        return report
+            if error.cells:
+                self._write(error.cells, [*notes, f"{error}."], figures)
+            raise
 
-    def _write(self, cells, notes, figures):
+    def _write(self, cells: Sequence[Cell], notes: list[str], figures: bool) -> Report:
         drawings, missing = self._draw() if figures else ([], [])
         report = Report.make(self.title, self.sources, cells, drawings, self.command, notes + missing)
         write_tables(report.tables, self.output / "tables")
         report.write(self.page)
         return report
 
-    def refuse_other_data(self):
-        """Raise a ValueError if the folder holds results on other data, whose report would be replaced."""
-        refuse_other_data(self.sources, self.output)
-
-    def _hidden_cells(self, cells):
-        hidden = len({cell.key for cell in cells} - {plan.key for plan in self.plans})
-        return (
-            [f"{hidden} further cells in cells.jsonl, of other methods or settings, are not shown."] if hidden else []
-        )
-
-    def _draw(self):
+    def _draw(self) -> tuple[list[Chart], list[str]]:
         from ancr.paper.figures import FIGURES, draw_all
 
         try:
@@ -91,4 +83,4 @@ class Experiment:
         except OSError as error:  # no folder for the files
             # Tables are useful without figures; the report says why the figures are missing.
             return [], [f"No figures: {one_line(error)}."]
-        return drawings, [f"The figure {each.title} failed: {each.failure}." for each in drawings if each.failure]
+        return drawings, failures(drawings)

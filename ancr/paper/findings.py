@@ -1,21 +1,27 @@
 """The results in sentences, for the top of the report."""
 
-from ancr.paper.paper_tables import make_tables
+from collections.abc import Iterable, Sequence
+
+from ancr._core.messages import joined
+from ancr.comparison.cells import Cell
+from ancr.comparison.split_sources import SplitSource
+from ancr.paper.paper_tables import Entry, make_tables
+from ancr.paper.ranking import Ranking
 
 
-def make_findings(sources, cells, rankings):
+def make_findings(sources: Sequence[SplitSource], cells: Sequence[Cell], rankings: Sequence[Ranking]) -> list[str]:
     """Sentences for the top of the report, computed from the cells.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of SplitSource
         The data sets.
     cells : sequence of Cell
         The results on them.
     rankings : sequence of Ranking
         Rankings of the methods.
     """
-    findings = []
+    findings: list[str | None] = []
     for source in sources:
         results = [cell for cell in cells if cell.dataset == source.name]
         if results:
@@ -25,14 +31,14 @@ def make_findings(sources, cells, rankings):
     return [sentence for sentence in [*findings, _certified(cells)] if sentence]
 
 
-def _entries(source, cells, protocol):
+def _entries(source: SplitSource, cells: Sequence[Cell], protocol: str) -> dict[tuple[str, str], Entry]:
     """``{(method, setting): Entry}`` of one protocol."""
     rows = make_tables([source], cells)[0].rows
     # In the table of the large sets the column of a data set is named after its title.
     return {(row.method, key): entry for row in rows if row.protocol == protocol for key, entry in row.entries.items()}
 
 
-def _against_printed(source, cells):
+def _against_printed(source: SplitSource, cells: Sequence[Cell]) -> list[str]:
     entries = _entries(source, cells, "paper")
     gaps = {key: entry.difference for key, entry in entries.items() if entry.difference is not None}
     if not gaps or "substitute" in source.features:
@@ -45,14 +51,14 @@ def _against_printed(source, cells):
     ]
 
 
-def _stopped_against_exact(source, cells):
+def _stopped_against_exact(source: SplitSource, cells: Sequence[Cell]) -> list[str]:
     stopped, exact = (_entries(source, cells, protocol) for protocol in ("paper", "exact"))
     keys = [key for key in stopped if key[0] == "ANCR" and key in exact]
     early = any(cell.method == "ANCR" and cell.params.get("solver") == "admm" for cell in cells)
     if not keys or not early:
         return []
 
-    def values(entries):
+    def values(entries: dict[tuple[str, str], Entry]) -> str:
         return " / ".join(f"{entries[key].mean:.2f}" for key in keys)
 
     return [
@@ -61,39 +67,34 @@ def _stopped_against_exact(source, cells):
     ]
 
 
-def _best(source, cells):
-    means = {}
+def _best(source: SplitSource, cells: Iterable[Cell]) -> str | None:
+    accuracies: dict[tuple[str, str], list[float]] = {}
     for cell in cells:
         if cell.setting == source.typical:
-            means.setdefault((cell.method, cell.protocol), []).append(cell.accuracy)
-    if not means:
+            accuracies.setdefault((cell.method, cell.protocol), []).append(cell.accuracy)
+    if not accuracies:
         return None
-    means = {key: sum(values) / len(values) for key, values in means.items()}
+    means = {key: sum(values) / len(values) for key, values in accuracies.items()}
     highest = max(means.values())
     first = [f"{method} ({protocol} protocol)" for (method, protocol), mean in means.items() if mean > highest - 1e-9]
-    return f"{source.title}, {source.typical}: the highest accuracy is {highest:.2f} %, by {_and(first)}."
+    return f"{source.title}, {source.typical}: the highest accuracy is {highest:.2f} %, by {joined(first)}."
 
 
-def _and(names):
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _first(order):
+def _first(order: Sequence[tuple[str, float]]) -> str:
     """Methods that share the first rank."""
-    return _and([method for method, value in order if value > order[0][1] - 1e-9])
+    return joined([method for method, value in order if value > order[0][1] - 1e-9])
 
 
-def _order(ranking):
+def _order(ranking: Ranking) -> str:
     return (
         f"{ranking.title}: Kendall's τ between our ranking of the {len(ranking.ours)} methods and the paper's is "
         f"{ranking.agreement:.2f}; best here: {_first(ranking.ours)}; best in the paper: {_first(ranking.printed)}."
     )
 
 
-def _certified(cells):
-    exact = [cell for cell in cells if cell.protocol == "exact" and cell.certified is not None]
+def _certified(cells: Iterable[Cell]) -> str | None:
+    exact = [(cell.n_test, cell.certified) for cell in cells if cell.protocol == "exact" and cell.certified is not None]
     if not exact:
         return None
-    total = sum(cell.n_test for cell in exact)
-    certified = sum(round(cell.certified * cell.n_test) for cell in exact)
+    total, certified = sum(n for n, _ in exact), sum(round(share * n) for n, share in exact)
     return f"Exact protocol: {certified} of {total} codes are certified optima by their duality gap."

@@ -5,6 +5,7 @@ Protocol ``paper``: on AR and USPS, the settings known to give the printed numbe
 
 from functools import partial
 
+import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.svm import SVC, LinearSVC
@@ -19,7 +20,7 @@ from ancr.features import Eigenfaces
 _TOO_SLOW = ("SVM", "SRC", "CROC", "SA-CRC", "CCRC", "NSC", "Random forest", "Gradient boosting")
 
 
-def ar_methods(setting):
+def ar_methods(setting: str) -> dict[str, Method]:
     """AR: the settings that give the printed rows up to rounding, except SVM, whose row was not reproduced.
 
     The best linear SVM found, one-vs-rest with C = 10 on unit-norm features, stays 1 to 3 points below the printed row;
@@ -44,7 +45,7 @@ def ar_methods(setting):
     }
 
 
-def usps_methods(setting):
+def usps_methods(setting: str) -> dict[str, Method]:
     """USPS: the paper prints λ = 1e-3 for ANCR and nothing else; these settings came closest to its table.
 
     ``benchmarks/results/usps_settings.md`` lists every setting that was tried.
@@ -74,25 +75,25 @@ def usps_methods(setting):
     }
 
 
-def _to_signed(pixels):
+def _to_signed(pixels: np.ndarray) -> np.ndarray:
     """Map pixels from [0, 1] to [−1, 1]."""
     return 2.0 * pixels - 1.0
 
 
-def large_methods():
+def large_methods() -> dict[str, Method]:
     """The large sets: as published, with softmax instead of the SVM, as in the paper's tables."""
     methods = published_settings()
     del methods["SVM"]
     return methods
 
 
-def searched(is_large):
+def searched(is_large: bool) -> dict[str, Method]:
     """Protocol ``cv`` on the paper's data sets; large ones have smaller grids and fewer methods."""
     methods = tuned_methods(is_large=is_large) | _rivals(is_large)
     return {name: method for name, method in methods.items() if not (is_large and name in _TOO_SLOW)}
 
 
-def _rivals(large):
+def _rivals(large: bool) -> dict[str, Method]:
     """Rivals with the grids behind the tables of the paper's data sets; powers are searched as they are for ANCR."""
     softmax, powers = partial(grid_search, partial(LogisticRegression, max_iter=200)), [1.0, 0.5]
     costs = [10.0] if large else [0.1, 1.0, 10.0, 100.0]

@@ -1,6 +1,12 @@
 """The paper's data sets: settings, draws and methods of each."""
 
+import os
+
+import numpy as np
+from sklearn.utils import Bunch
+
 from ancr import datasets
+from ancr.comparison.method import Method
 from ancr.comparison.protocols import certified_optima, published_settings
 from ancr.comparison.split_sources import SplitSource
 from ancr.datasets import dataset_info, per_class_split
@@ -17,7 +23,7 @@ class PaperSource(SplitSource):
 
     is_large, alpha = False, 1e-3
 
-    def methods(self, setting, protocol):
+    def methods(self, setting: str, protocol: str) -> dict[str, Method]:
         """``{name: Method}`` to run at a setting under a protocol, in the order the paper lists them."""
         if protocol == "cv":
             return searched(self.is_large)
@@ -25,7 +31,7 @@ class PaperSource(SplitSource):
             return certified_optima(self.alpha)
         return self.as_published(setting)
 
-    def as_published(self, setting):
+    def as_published(self, setting: str) -> dict[str, Method]:
         """The settings that give, or come closest to, the paper's numbers."""
         return published_settings()
 
@@ -36,11 +42,11 @@ class Digits(PaperSource):
     name, title = "digits", "Digits (scikit-learn)"
     settings, typical, draws = ("N=10", "N=20", "N=50", "N=100"), "N=50", 5
 
-    def load(self):
+    def load(self) -> Bunch:
         """The digits that ship with scikit-learn."""
         return datasets.load_digits()
 
-    def indices(self, setting, draw):
+    def indices(self, setting: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
         """N samples per class drawn at random, and all others."""
         return per_class_split(self.bunch.target, number_in(setting), draw)
 
@@ -51,21 +57,21 @@ class Faces(PaperSource):
     name, title, features, alpha = "ar", "AR faces", "eigenfaces", 1e-4
     settings, typical, draws, random = ("dim=54", "dim=120", "dim=300"), "dim=120", 1, False
 
-    def load(self):
+    def load(self) -> Bunch:
         """The faces, projected on 300 eigenfaces."""
         bunch = datasets.load_ar(self.data_home)
         bunch.pixels = bunch.data
         bunch.data = Eigenfaces(300).fit(bunch.data[bunch.train_indices]).transform(bunch.data)
         return bunch
 
-    def as_published(self, setting):
+    def as_published(self, setting: str) -> dict[str, Method]:
         """The settings that give the printed rows."""
         return ar_methods(setting)
 
-    def _columns(self, data, setting):
+    def _columns(self, data: np.ndarray, setting: str) -> np.ndarray:
         return data[:, : number_in(setting)]
 
-    def picture(self, row):
+    def picture(self, row: int) -> np.ndarray:
         """Sample ``row`` as an image; MATLAB stores images column by column."""
         return self.bunch.pixels[row].reshape(self.bunch.image_shape, order="F")
 
@@ -76,17 +82,17 @@ class Usps(PaperSource):
     name, title = "usps", "USPS digits"
     settings, typical, draws = ("N=50", "N=100", "N=200", "N=300"), "N=50", 10
 
-    def load(self):
+    def load(self) -> Bunch:
         """The digits with their official split."""
         return datasets.load_usps(self.data_home)
 
-    def indices(self, setting, draw):
+    def indices(self, setting: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
         """N samples per class from the training part, and the whole test part."""
         bunch = self.bunch
         train, _ = per_class_split(bunch.target, number_in(setting), draw, pool=bunch.train_indices)
         return train, bunch.test_indices
 
-    def as_published(self, setting):
+    def as_published(self, setting: str) -> dict[str, Method]:
         """The settings that came closest to the printed rows."""
         return usps_methods(setting)
 
@@ -107,32 +113,34 @@ class StoredFeatures(PaperSource):
     settings, typical, draws, random = ("official",), "official", 1, False
     is_large = True
 
-    def __init__(self, name, stored, data_home=None):
+    def __init__(self, name: str, stored: str, data_home: str | os.PathLike[str] | None = None) -> None:
         super().__init__(data_home)
         self._info, self._stored = dataset_info(name), stored
         self.name, self.title = name, self._info.title
 
-    def as_published(self, setting):
+    def as_published(self, setting: str) -> dict[str, Method]:
         """The settings of each method's authors, at the paper's λ."""
         return large_methods()
 
-    def load(self):
+    def load(self) -> Bunch:
         """The stored features."""
         return getattr(datasets, self._info.loader)(self.data_home, features=self._stored)
 
     @property
-    def features(self):
+    def features(self) -> str:  # type: ignore[override]  # known once they are read
         """Label of the features, shown with every result."""
         return self.bunch.features
 
-    def images(self):
+    def images(self) -> list[tuple[np.ndarray, str]]:
         """Images from a folder ``sample_images`` beside the features, or from the data set itself."""
         return stored_pictures(self._info, self.data_home)
 
 
-def paper_source(name, features=None, data_home=None):
+def paper_source(
+    name: str, features: str | None = None, data_home: str | os.PathLike[str] | None = None
+) -> PaperSource:
     """The source of a data set by its name in `ancr.datasets.REGISTRY`."""
-    small = {kind.name: kind for kind in (Digits, Faces, Usps)}
+    small: dict[str, type[PaperSource]] = {kind.name: kind for kind in (Digits, Faces, Usps)}
     if name in small and features is not None:
         raise ValueError(f"--features {features!r} is for the large data sets, but {name} has features of its own")
     if name in small:
@@ -140,6 +148,6 @@ def paper_source(name, features=None, data_home=None):
     return StoredFeatures(name, features or "efficientnet_lite0", data_home)
 
 
-def number_in(setting):
+def number_in(setting: str) -> int:
     """The number in a setting: 54 for ``"dim=54"``."""
     return int(setting.partition("=")[2])

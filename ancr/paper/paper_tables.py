@@ -1,9 +1,14 @@
 """From cells to tables: mean ± standard deviation over draws, the paper's number, and the difference."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ancr.comparison.cells import Cell
+from ancr.comparison.split_sources import SplitSource
+from ancr.comparison.table_formats import to_csv
 from ancr.paper.published import ABLATION, QUOTED, printed
 
 
@@ -24,11 +29,11 @@ class Entry:
     printed: float | None = None
 
     @property
-    def difference(self):
+    def difference(self) -> float | None:
         """Our mean minus the paper's number; None if either is missing."""
         return None if self.mean is None or self.printed is None else self.mean - self.printed
 
-    def texts(self):
+    def texts(self) -> tuple[str, str, str]:
         """Our result, the printed number and the difference, formatted."""
         ours = "–" if self.mean is None else f"{self.mean:.2f}"
         if self.sd is not None:
@@ -45,12 +50,12 @@ class Row:
 
     method: str
     protocol: str
-    entries: dict
+    entries: dict[str, Entry]
     quoted: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of the report.
 
     Attributes
@@ -68,43 +73,41 @@ class Table:
 
     name: str
     title: str
-    columns: tuple
-    rows: list
-    notes: list
+    columns: tuple[str, ...]
+    rows: list[Row]
+    notes: list[str]
 
     @property
-    def has_printed(self):
+    def has_printed(self) -> bool:
         """Whether the paper prints any of these numbers; if not, its columns are left out."""
         return any(entry.printed is not None for row in self.rows for entry in row.entries.values())
 
-    def is_best(self, column, entry):
+    def is_best(self, column: str, entry: Entry) -> bool:
         """Whether no row of ours has a higher mean in a column."""
         means = [row.entries[column].mean for row in self.rows if column in row.entries]
         return entry.mean is not None and entry.mean >= max(mean for mean in means if mean is not None) - 5e-3
 
-    def header(self):
+    def header(self) -> list[str]:
         """Column titles."""
         if not self.has_printed:
             return ["method", "protocol", *self.columns]
         parts = ("ours", "printed", "diff.")
         return ["method", "protocol", *(f"{column} {part}" for column in self.columns for part in parts)]
 
-    def lines(self):
+    def lines(self) -> Iterator[list[str]]:
         """Rows of text under `header`."""
         width = 3 if self.has_printed else 1
         for row in self.rows:
             texts = [text for column in self.columns for text in row.entries.get(column, Entry()).texts()[:width]]
             yield [row.method, "quoted" if row.quoted else row.protocol, *texts]
 
-    def csv(self):
+    def csv(self) -> str:
         """The numbers of `records` as CSV."""
-        from ancr.comparison.table_formats import to_csv
-
         return to_csv(self)
 
-    def records(self):
+    def records(self) -> list[list[Any]]:
         """Header and one row of unrounded numbers per entry, for CSV."""
-        rows = [["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"]]
+        rows: list[list[Any]] = [["method", "protocol", "setting", "mean", "sd", "printed", "difference", "quoted"]]
         for row in self.rows:
             for setting, entry in row.entries.items():
                 numbers = (entry.mean, entry.sd, entry.printed, entry.difference)
@@ -113,12 +116,12 @@ class Table:
         return rows
 
 
-def make_tables(sources, cells):
+def make_tables(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> list[PaperTable]:
     """All tables of the cells: one per small set, one for all large sets, and the ablations.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of SplitSource
         The data sets, in the order of the tables.
     cells : sequence of Cell
         The results on them.
@@ -132,13 +135,15 @@ def make_tables(sources, cells):
     return tables + [_ablation(group, cells) for group in groups]
 
 
-def _small_table(source, cells):
-    return Table(source.name, f"{source.title}: accuracy in %", source.settings, _rows(source, cells), _notes([source]))
+def _small_table(source: SplitSource, cells: Sequence[Cell]) -> PaperTable:
+    return PaperTable(
+        source.name, f"{source.title}: accuracy in %", source.settings, _rows(source, cells), _notes([source])
+    )
 
 
-def _large_table(sources, cells):
+def _large_table(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> PaperTable:
     # One column per data set; rows of the same method and protocol are merged.
-    merged = {}
+    merged: dict[tuple[bool, str, str], Row] = {}
     for source in sources:
         for row in [*_rows(source, cells), *_quoted_rows(source)]:
             into = merged.setdefault(
@@ -147,10 +152,10 @@ def _large_table(sources, cells):
             into.entries[source.title] = row.entries["official"]
     rows = sorted(merged.values(), key=lambda row: row.quoted)
     columns = tuple(source.title for source in sources)
-    return Table("large", "Large sets, official splits: accuracy in %", columns, rows, _notes(sources))
+    return PaperTable("large", "Large sets, official splits: accuracy in %", columns, rows, _notes(sources))
 
 
-def _ablation(sources, cells):
+def _ablation(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> PaperTable:
     kept = [cell for cell in cells if cell.method in ABLATION]
     full = _large_table(sources, kept) if sources[0].settings == ("official",) else _small_table(sources[0], kept)
     rows = sorted(
@@ -158,12 +163,12 @@ def _ablation(sources, cells):
         key=lambda row: (row.protocol != "paper", ABLATION.index(row.method)),
     )
     subject = full.title.partition(":")[0]
-    return Table(f"{full.name}_ablation", f"Ablation, {subject}: accuracy in %", full.columns, rows, full.notes)
+    return PaperTable(f"{full.name}_ablation", f"Ablation, {subject}: accuracy in %", full.columns, rows, full.notes)
 
 
-def _rows(source, cells):
+def _rows(source: SplitSource, cells: Sequence[Cell]) -> list[Row]:
     """One row per method and protocol that was run, in the order of the plans."""
-    grouped = {}
+    grouped: dict[tuple[str, str], dict[str, list[float]]] = {}
     for cell in cells:
         if cell.dataset == source.name and cell.features == source.features:
             by_setting = grouped.setdefault((cell.method, cell.protocol), {})
@@ -174,19 +179,19 @@ def _rows(source, cells):
     ]
 
 
-def _entry(source, method, setting, values):
+def _entry(source: SplitSource, method: str, setting: str, values: list[float]) -> Entry:
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return Entry(float(np.mean(values)), sd, printed(source.name, method, setting))
 
 
-def _quoted_rows(source):
+def _quoted_rows(source: SplitSource) -> list[Row]:
     return [
         Row(method, "", {"official": Entry(printed=value)}, quoted=True)
         for method, value in QUOTED.get(source.name, {}).items()
     ]
 
 
-def _notes(sources):
+def _notes(sources: Sequence[SplitSource]) -> list[str]:
     return [
         f"{source.title} on {source.features}: the paper used other features, so only the ranking of the methods can "
         "be compared, not the numbers."

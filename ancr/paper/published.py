@@ -4,6 +4,8 @@ Yin, Wu, Feng, Kittler: *Affine Non-negative Collaborative Representation Based 
 the paper are truncated after the first decimal instead of rounded.
 """
 
+from collections.abc import Mapping
+
 # The methods of the ablation table, in its order.
 ABLATION = ("CRC", "ACR", "NCR", "ANCR")
 
@@ -51,7 +53,7 @@ QUOTED = {
 }
 
 
-def _by_setting(rows, settings):
+def _by_setting(rows: Mapping[str, tuple[float, ...]], settings: tuple[str, ...]) -> dict[str, dict[str, float]]:
     return {method: dict(zip(settings, values, strict=True)) for method, values in rows.items()}
 
 
@@ -62,6 +64,6 @@ PRINTED = {
 }
 
 
-def printed(dataset, method, setting):
+def printed(dataset: str, method: str, setting: str) -> float | None:
     """The paper's number, or None if it prints none."""
     return PRINTED.get(dataset, {}).get(method, {}).get(setting)

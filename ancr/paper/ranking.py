@@ -1,7 +1,10 @@
 """Our ranking of the methods beside the paper's, which can be compared even if the features differ."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ancr.comparison.cells import Cell
+from ancr.comparison.split_sources import SplitSource
 from ancr.paper.published import PRINTED
 
 
@@ -20,21 +23,21 @@ class Ranking:
     """
 
     title: str
-    ours: list
-    printed: list
+    ours: list[tuple[str, float]]
+    printed: list[tuple[str, float]]
     agreement: float
 
 
-def make_rankings(sources, cells):
+def make_rankings(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> list[Ranking]:
     """A `Ranking` for each data set of the paper with at least three methods run under protocol ``paper``."""
     rankings = [_ranking(source, cells) for source in sources if source.name in PRINTED]
     return [ranking for ranking in rankings if ranking is not None]
 
 
-def _ranking(source, cells):
+def _ranking(source: SplitSource, cells: Sequence[Cell]) -> Ranking | None:
     from scipy.stats import kendalltau
 
-    ours = {}
+    ours: dict[str, list[float]] = {}
     for cell in cells:
         if (cell.dataset, cell.setting, cell.protocol) == (source.name, source.typical, "paper"):
             ours.setdefault(cell.method, []).append(cell.accuracy)
@@ -44,7 +47,7 @@ def _ranking(source, cells):
     means = {method: sum(ours[method]) / len(ours[method]) for method in shown}
     agreement = kendalltau(list(means.values()), list(shown.values())).statistic
 
-    def best_first(pairs):
+    def best_first(pairs: dict[str, float]) -> list[tuple[str, float]]:
         return sorted(pairs.items(), key=lambda pair: -pair[1])
 
     note = f" on {source.features}" if "substitute" in source.features else ""

@@ -1,13 +1,18 @@
 """One self-contained ``report.html``: findings, tables, figures, commands, versions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ancr._core.files import write_text
+from ancr._core.messages import shown_time
 from ancr._core.pages import render_page
-from ancr.comparison.method_progress import shown_time
+from ancr.comparison.cells import Cell, platforms, seconds
+from ancr.comparison.charts import Chart
+from ancr.comparison.split_sources import SplitSource
 from ancr.paper.findings import make_findings
-from ancr.paper.paper_tables import Entry, make_tables
-from ancr.paper.ranking import make_rankings
+from ancr.paper.paper_tables import Entry, PaperTable, make_tables
+from ancr.paper.ranking import Ranking, make_rankings
 
 
 @dataclass(frozen=True)
@@ -18,7 +23,7 @@ class Report:
     ----------
     title : str
     findings : list of str
-    tables : list of Table
+    tables : list of PaperTable
     rankings : list of Ranking
     drawings : list of Chart
         The figures.
@@ -30,42 +35,41 @@ class Report:
     """
 
     title: str
-    findings: list
-    tables: list
-    rankings: list
-    drawings: list
+    findings: list[str]
+    tables: list[PaperTable]
+    rankings: list[Ranking]
+    drawings: list[Chart]
     command: str
-    cells: list
-    notes: list = field(default_factory=list)
+    cells: Sequence[Cell]
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def make(cls, title, sources, cells, drawings, command, notes=()):
+    def make(
+        cls,
+        title: str,
+        sources: Sequence[SplitSource],
+        cells: Sequence[Cell],
+        drawings: list[Chart],
+        command: str,
+        notes: Sequence[str] = (),
+    ) -> "Report":
         """Make tables, rankings and findings from the cells."""
         rankings = make_rankings(sources, cells)
         findings = make_findings(sources, cells, rankings)
         return cls(title, findings, make_tables(sources, cells), rankings, drawings, command, cells, list(notes))
 
-    @property
-    def seconds(self):
-        """Total time of all cells, each on one thread."""
-        return sum(cell.fit_s + cell.predict_s for cell in self.cells)
-
-    @property
-    def platforms(self):
-        """Platforms and library versions that computed the cells; several if cells come from several machines."""
-        kinds = {
-            (cell.platform, ", ".join(f"{name} {number}" for name, number in cell.versions.items()))
-            for cell in self.cells
-        }
-        return sorted(kinds)
-
-    def html(self):
+    def html(self) -> str:
         """Render the page."""
-        protocols = {row.protocol for table in self.tables for row in table.rows}
         return render_page(
-            "ancr.paper", "report.html.j2", report=self, nothing=Entry(), duration=shown_time, protocols=protocols
+            "ancr.paper",
+            "report.html.j2",
+            report=self,
+            nothing=Entry(),
+            duration=shown_time(seconds(self.cells)),
+            platforms=platforms(self.cells),
+            protocols={row.protocol for table in self.tables for row in table.rows},
         )
 
-    def write(self, path):
+    def write(self, path: Path) -> None:
         """Write the page."""
         write_text(path, self.html())

@@ -4,12 +4,9 @@ import json
 import os
 from pathlib import Path
 
+from ancr._core.files import CAN_LOCK, lock
+from ancr._core.jsonl import JsonLines
 from ancr._core.messages import one_line
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks; there two studios are not told apart
-    fcntl = None
 
 FORMAT, VERSION = "ancr-studio", 1
 
@@ -46,11 +43,12 @@ class Journal:
     """
 
     def __init__(self, folder, fingerprint):
-        self.folder = Path(folder)
-        self.path = self.folder / "journal.jsonl"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _Lock(self.folder / "lock")
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _Lock(folder / "lock")
         try:
+            self._lines = JsonLines(folder / "journal.jsonl")
+            self.path = self._lines.path
             self._open(fingerprint)
         except BaseException:
             self._lock.release()
@@ -58,19 +56,13 @@ class Journal:
 
     def _open(self, fingerprint):
         header = {"format": FORMAT, "version": VERSION, "data": fingerprint}
-        content = self.path.read_bytes() if self.path.exists() else b""
-        # A line without its end was being written when the process was killed: it was never acknowledged.
-        complete = content[: content.rfind(b"\n") + 1]
-        lines = [self._parse(number, line) for number, line in enumerate(complete.splitlines(), start=1)]
+        lines = [self._parse(number, line) for number, line in enumerate(self._lines.lines(), start=1)]
+        self.actions = lines[1:]
         if lines:
             self._check(lines[0], header)
-        self.actions = lines[1:]
-        self._file = self.path.open("r+b" if self.path.exists() else "w+b")
-        self._file.truncate(len(complete))
-        self._file.seek(len(complete))
-        if not lines:
+        else:
             self.append([header])
-            _sync_folder(self.folder)
+            _sync_folder(self.path.parent)
 
     def _parse(self, number, line):
         try:
@@ -92,25 +84,17 @@ class Journal:
 
     def append(self, actions):
         """Write actions and wait until they are on disk."""
-        start = self._file.tell()
-        try:
-            self._file.write("".join(json.dumps(action) + "\n" for action in actions).encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:  # a full disk must not leave half a line before the next one
-            self._file.seek(start)
-            self._file.truncate(start)
-            raise OSError(error.errno, error.strerror, str(self.path)) from error
+        if not self._lock.is_held:
+            raise ValueError(f"{self.path} is closed")
+        self._lines.append(actions)
 
     def announce(self, address):
         """Tell a second studio on the same data where this one is."""
         self._lock.announce(address)
 
     def close(self):
-        """Close the file and let another studio open it."""
-        if not self._file.closed:
-            self._file.close()
-            self._lock.release()
+        """Let another studio open the journal."""
+        self._lock.release()
 
     def __enter__(self):
         return self
@@ -120,30 +104,28 @@ class Journal:
 
 
 class _Lock:
-    """A file that one process holds; the system lets go of it when the process ends, however it ends."""
+    """A file that one process holds."""
 
     def __init__(self, path):
-        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        self._descriptor, self.is_held = os.open(path, os.O_CREAT | os.O_RDWR, 0o600), True
+        if CAN_LOCK and not lock(self._descriptor):  # elsewhere two studios are not told apart
             address = os.read(self._descriptor, 200).decode(errors="replace").strip() or "an address not yet known"
-            os.close(self._descriptor)
-            raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it") from None
+            self.release()
+            raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it")
 
     def announce(self, address):
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, address.encode(), 0)
 
     def release(self):
-        os.close(self._descriptor)
+        if self.is_held:
+            self.is_held = False
+            os.close(self._descriptor)
 
 
 def _sync_folder(folder):
     """Make the name of a new file last, where folders can be synchronised."""
-    if fcntl is None:
+    if not CAN_LOCK:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

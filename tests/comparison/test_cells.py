@@ -15,7 +15,7 @@ def test_cells_come_back_as_written(tmp_path):
     cells = [cell(), cell("SA-CRC", certified=0.5, versions={"numpy": "2"}, platform="Linux")]
     for each in cells:
         file.append(each)
-    assert CellFile(file.path).read() == cells
+    assert CellFile(file.path).cells == cells
 
 
 def test_incomplete_last_line_is_removed(tmp_path):
@@ -24,7 +24,7 @@ def test_incomplete_last_line_is_removed(tmp_path):
     file.append(cell("NRC"))
     content = file.path.read_bytes()
     file.path.write_bytes(content[:-7])
-    assert [each.method for each in CellFile(file.path).read()] == ["CRC"]
+    assert [each.method for each in CellFile(file.path).cells] == ["CRC"]
     assert file.path.read_bytes() == content[: content.index(b"\n") + 1]
 
 
@@ -35,21 +35,21 @@ def test_lines_of_an_older_and_of_a_newer_release_are_read(tmp_path):
     for later in ("n_train", "before", "certified", "versions", "platform"):
         del line[later]
     path.write_text(json.dumps({**line, "colour": "green"}) + "\n")
-    assert CellFile(path).read() == [cell()]
+    assert CellFile(path).cells == [cell()]
 
 
 def test_a_line_that_is_not_a_cell_is_named(tmp_path):
     path = tmp_path / "cells.jsonl"
     path.write_text('{"dataset": "usps"}\n')
     with pytest.raises(ValueError, match=r"cells\.jsonl, line 1 is not a cell"):
-        CellFile(path).read()
+        CellFile(path)
 
 
 def test_short_writes_are_finished(tmp_path, monkeypatch):
     file, write = CellFile(tmp_path / "cells.jsonl"), os.write
     monkeypatch.setattr(os, "write", lambda descriptor, line: write(descriptor, line[:10]))
     file.append(cell())
-    assert file.read() == [cell()]
+    assert CellFile(file.path).cells == [cell()]
 
 
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
@@ -78,10 +78,10 @@ def test_values_of_the_wrong_kind_are_named_by_line(tmp_path, name, value, messa
     with path.open("a") as file:
         file.write(json.dumps({**line, name: value}) + "\n")
     with pytest.raises(ValueError, match=rf"line 2 is not a cell: {message}.*Remove that line"):
-        CellFile(path).read()
+        CellFile(path)
 
 
 def test_whole_numbers_are_numbers(tmp_path):
     path = tmp_path / "cells.jsonl"
     CellFile(path).append(cell(accuracy=90, certified=1))
-    assert CellFile(path).read()[0].accuracy == 90
+    assert CellFile(path).cells[0].accuracy == 90

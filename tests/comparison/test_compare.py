@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import ancr
 from ancr.comparison import verdict
 from ancr.comparison.cells import CellFile
-from ancr.comparison.charts import interval_chart
+from ancr.comparison.charts import FIRST, GREY, interval_chart
 from ancr.comparison.other_classifiers import rivals
 from ancr.comparison.own_methods import load_method
 from ancr.comparison.significance import corrected_t_test, exact_mcnemar, holm
@@ -114,7 +114,7 @@ def test_an_array_is_scaled_like_a_frame():
 
 def test_one_warning_for_all_cells():
     X, y = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match=r"column 12 decides nearly alone.*scale them with standardize=True") as caught:
+    with pytest.warns(UserWarning, match=r"column 12 dominates.*scale them with standardize=True") as caught:
         comparison = ancr.compare(X, y, ["CRC"], standardize=False, learning_curve=False, jobs=1)
     assert len(caught) == 1
     assert str(caught[0].message) in comparison.notes
@@ -146,8 +146,8 @@ def test_more_samples_are_advised_beyond_noise(compared, monkeypatch, gains, tex
 
 
 def test_names_of_methods_have_room_in_the_figure():
-    rows = [("Gradient boosting", 90.0, 88.0, 92.0, 0, "best"), ("A" * 60, 80.0, 78.0, 82.0, 4, "worse")]
-    short, long = (interval_chart("Accuracy", "", part).parts[0] for part in (rows[:1], rows))
+    rows = [("Gradient boosting", 90.0, 88.0, 92.0, FIRST, "best"), ("A" * 60, 80.0, 78.0, 82.0, GREY, "worse")]
+    short, long = (interval_chart("Accuracy", "", part).parts[0].content for part in (rows[:1], rows))
     places = [float(re.search(r'<text x="([\d.]+)"[^>]*>Gradient', part).group(1)) for part in (short, long)]
     assert places[0] >= 8 * len("Gradient boosting")
     assert places[1] > places[0]
@@ -234,7 +234,7 @@ def test_answers_that_are_no_classes_are_a_failed_cell(tmp_path, iris, answer, m
     result = ancr.compare(*iris, methods=methods, folds=2, output=tmp_path, jobs=1, learning_curve=False)
     assert f"Answering (own) on data 2 folds, draw 0: predict returned {message}" in result.failed
     assert [each.name for each in result.results] == ["kNN"]
-    assert {cell.method for cell in CellFile(tmp_path / "cells.jsonl").read()} == {"kNN"}
+    assert {cell.method for cell in CellFile(tmp_path / "cells.jsonl").cells} == {"kNN"}
     assert len(list((tmp_path / "answers").iterdir())) == 2
     assert (tmp_path / "report.html").is_file()
 
@@ -285,13 +285,13 @@ def test_a_bad_import_path_is_one_line(tmp_path, monkeypatch, path, message):
 def test_an_interrupted_comparison_goes_on_and_new_code_is_run_again(tmp_path, iris):
     options = {"methods": ["kNN", KNeighborsClassifier(3)], "output": tmp_path, "learning_curve": False, "jobs": 1}
     first = ancr.compare(*iris, **options)
-    cells = CellFile(tmp_path / "cells.jsonl").read()
+    cells = CellFile(tmp_path / "cells.jsonl").cells
     again = ancr.compare(*iris, **options)
-    assert CellFile(tmp_path / "cells.jsonl").read() == cells
+    assert CellFile(tmp_path / "cells.jsonl").cells == cells
     assert [r.mean for r in again.results] == [r.mean for r in first.results]
     options["methods"] = ["kNN", KNeighborsClassifier(7)]
     ancr.compare(*iris, **options)
-    assert len(CellFile(tmp_path / "cells.jsonl").read()) == len(cells) + 5
+    assert len(CellFile(tmp_path / "cells.jsonl").cells) == len(cells) + 5
     next((tmp_path / "answers").iterdir()).unlink()  # a cell without its answers is run again
     ancr.compare(*iris, **options)
     assert (tmp_path / "report.html").is_file()

@@ -36,11 +36,9 @@ def test_results_do_not_depend_on_the_parallelism(tmp_path, plans):
 def test_every_plan_is_run_once(tmp_path, plans):
     file = CellFile(tmp_path / "cells.jsonl")
     first = run_missing(plans[::2], file)
-    seen = []
-    everything = run_missing(plans, file, on_cell=seen.append)
-    assert len(seen) == len(plans)
+    everything = run_missing(plans, CellFile(file.path))
     assert [each.key for each in everything] == [plan.key for plan in plans]
-    lines = file.read()
+    lines = CellFile(file.path).cells
     assert len(lines) == len({each.key for each in lines}) == len(plans)
     assert lines[: len(first)] == sorted(first, key=lines.index)
 
@@ -53,7 +51,7 @@ def test_a_cell_of_other_settings_does_not_count(tmp_path, change):
     file = CellFile(tmp_path / "cells.jsonl")
     before, after = run_missing([plan], file)[0], run_missing([other], file)[0]
     assert (before.params, before.before) != (after.params, after.before)
-    assert len(file.read()) == 2
+    assert len(file.cells) == 2
 
 
 def test_preparation_reads_the_same_in_every_process():
@@ -80,7 +78,7 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path, plans):
     file = CellFile(tmp_path / "cells.jsonl")
     with pytest.raises(FailedCellsError, match=r"1 of 3 cells failed: .*blobs N=50, draw 0: .*alpha"):
         run_missing([broken, *plans[1:3]], file)
-    assert [each.key for each in sorted(file.read(), key=lambda each: each.method)] == sorted(
+    assert [each.key for each in sorted(file.cells, key=lambda each: each.method)] == sorted(
         (plan.key for plan in plans[1:3]), key=lambda key: key[3]
     )
 

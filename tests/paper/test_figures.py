@@ -38,7 +38,7 @@ def test_every_figure_is_written_or_has_nothing_to_show(drawn):
 
 def test_every_point_can_be_read_off(drawn):
     for chart in drawn[0]:
-        shown = sum(part.count("<title>") for part in chart.parts)
+        shown = sum(part.content.count("<title>") for part in chart.parts)
         assert shown >= max(len(chart.table) - 1, 1), chart.name
 
 

@@ -1,10 +1,12 @@
 """The paper's figures and further ones, as charts that the report shows and files hold."""
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 
-from ancr._core.messages import one_line
-from ancr.comparison.charts import Chart, write_charts
+from ancr.comparison.charts import Chart, draw_charts, write_charts
+from ancr.comparison.split_sources import SplitSource
 
 # name -> module and function, in the order of the report; imported only when a figure is drawn
 FIGURES = {
@@ -18,12 +20,14 @@ FIGURES = {
 }
 
 
-def draw_all(sources, folder, on_figure=lambda name: None):
+def draw_all(
+    sources: Sequence[SplitSource], folder: Path, on_figure: Callable[[str], object] = lambda name: None
+) -> list[Chart]:
     """Draw every figure that the sources have data for; write it as SVG, and its numbers as CSV.
 
     Parameters
     ----------
-    sources : sequence of Source
+    sources : sequence of SplitSource
         The data sets.
     folder : Path
         Folder for the files.
@@ -36,17 +40,14 @@ def draw_all(sources, folder, on_figure=lambda name: None):
         The figures drawn; one that failed has the reason in ``failure``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for name, (module, function) in FIGURES.items():
-        try:
-            chart = getattr(import_module(f"ancr.paper.figures.{module}"), function)(sources)
-            if chart is not None:
-                drawn.append(replace(chart, name=name))
-                write_charts(drawn[-1:], folder)
-        except OSError:
-            raise
-        except Exception as error:  # one figure must not cost the tables and the report
-            failure = f"{type(error).__name__}: {one_line(error)}"
-            drawn.append(Chart(repr(name), "", [], failure=failure, name=name))
+    charts = draw_charts({name: partial(_draw, name, sources, on_figure) for name in FIGURES})
+    write_charts(charts, folder)
+    return charts
+
+
+def _draw(name: str, sources: Sequence[SplitSource], on_figure: Callable[[str], object]) -> Chart | None:
+    module, function = FIGURES[name]
+    try:
+        return getattr(import_module(f"ancr.paper.figures.{module}"), function)(sources)
+    finally:
         on_figure(name)
-    return drawn

@@ -1,25 +1,30 @@
 """ADMM over its iterations: objective, distance to the optimum, and accuracy."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.preprocessing import normalize
 
 import ancr
-from ancr.comparison.charts import Panel, Series, line_chart
+from ancr.comparison.charts import Chart, Panel, Series, line_chart
+from ancr.comparison.split_sources import SplitSource
 from ancr.paper.figures.drawing import accuracy_series, level, panel_title, sampled_split
+from ancr.solvers import ADMM
 
 STOPS = (1, 2, 3, 5, 10, 20, 50, 100)
 _SETTINGS = "ANCR at λ = 0.001, ADMM with ρ = 0.01"
 
 
-def objective(sources):
+def objective(sources: Sequence[SplitSource]) -> Chart:
     """Objective against iteration, with the certified optimum as a line."""
     panels = []
     for source in sources:
         atoms, queries = _unit(source)
-        path = ancr.solve(atoms, queries, alpha=1e-3, solver="admm", rho=1e-2, max_iter=STOPS[-1], history=True)
+        path = ancr.solve(atoms, queries, alpha=1e-3, solver=ADMM(rho=1e-2, max_iter=STOPS[-1]), history=True)
         best = ancr.solve(atoms, queries, alpha=1e-3).objective.mean()
-        steps = np.unique(np.geomspace(1, len(path.history), 24).astype(int))
-        values = path.history.mean(axis=1)[steps - 1]
+        means = np.asarray(path.history).mean(axis=1)
+        steps = np.unique(np.geomspace(1, len(means), 24).astype(int))
+        values = means[steps - 1]
         series = (
             Series("ADMM, z in the set", tuple(steps.tolist()), tuple(values.tolist())),
             level("certified optimum", STOPS, best),
@@ -29,7 +34,7 @@ def objective(sources):
     return line_chart("Objective against iteration", caption, panels)
 
 
-def early_stopping(sources):
+def early_stopping(sources: Sequence[SplitSource]) -> Chart:
     """Accuracy, and the distance of c to the optimum, against the number of iterations."""
     upper, lower = [], []
     for source in sources:
@@ -49,7 +54,7 @@ def early_stopping(sources):
     return line_chart("Early stopping: accuracy and distance to the optimum", caption, upper + lower)
 
 
-def stopped_early(source):
+def stopped_early(source: SplitSource) -> tuple[list[float], list[float], float]:
     """``(accuracies, distances, accuracy of the optimum)`` on a sample of a source's queries."""
     split = sampled_split(source)
     optimum = ancr.ANCRClassifier(alpha=1e-3).fit(split.X, split.y)
@@ -62,6 +67,6 @@ def stopped_early(source):
     return accuracies, distances, 100 * optimum.score(split.queries, split.truth)
 
 
-def _unit(source):
+def _unit(source: SplitSource) -> tuple[np.ndarray, np.ndarray]:
     split = sampled_split(source)
     return normalize(split.X), normalize(split.queries)

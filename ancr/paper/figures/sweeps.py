@@ -1,16 +1,20 @@
 """Accuracy against λ, and against the number of atoms in a code."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 import ancr
-from ancr.comparison.charts import Panel, Series, line_chart
+from ancr.comparison.charts import Chart, Panel, Series, line_chart
+from ancr.comparison.split_sources import Split, SplitSource
 from ancr.paper.figures.drawing import accuracy_series, panel_title, sampled_split
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
-def accuracy_by_alpha(sources):
+def accuracy_by_alpha(sources: Sequence[SplitSource]) -> Chart:
     """Accuracy of ANCR against λ: the certified optimum, and ADMM stopped after five iterations."""
     panels = []
     for source in sources:
@@ -27,7 +31,7 @@ def accuracy_by_alpha(sources):
     return line_chart("Accuracy against λ", caption, panels)
 
 
-def support_and_accuracy(sources):
+def support_and_accuracy(sources: Sequence[SplitSource]) -> Chart:
     """Accuracy against the mean number of atoms in a code, as λ varies; NRC and CRC for comparison."""
     panels = []
     for source in sources:
@@ -43,11 +47,11 @@ def support_and_accuracy(sources):
     return line_chart("Support size and accuracy", caption, panels)
 
 
-def _stopped(alpha):
+def _stopped(alpha: float) -> ancr.ANCRClassifier:
     return ancr.ANCRClassifier(alpha=alpha, solver="admm", rho=1e-2, max_iter=5, code="c")
 
 
-def _score(split, classifier):
+def _score(split: Split, classifier: Any) -> tuple[float, float]:
     """Accuracy in percent, and the mean number of non-zero entries per code."""
     classifier.fit(split.X, split.y)
     codes = classifier.codes(split.queries)
