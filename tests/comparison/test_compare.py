@@ -142,7 +142,7 @@ def test_equal_methods_share_the_first_place(iris):
 def test_more_samples_are_advised_beyond_noise(compared, monkeypatch, gains, text):
     before = np.full(5, 90.0)
     monkeypatch.setattr(verdict, "learning_means", lambda *_: [(70.0, before), (100.0, before + gains)])
-    assert any(text in step for step in compared.answer.next_steps)
+    assert any(text in step for step in verdict.make_verdict(compared).next_steps)
 
 
 def test_names_of_methods_have_room_in_the_figure():
