@@ -78,7 +78,14 @@ def test_earlier_results_and_answers_are_read_once(calls, monkeypatch, iris, tmp
 OPENED = """
 import sys
 opened = []
-sys.addaudithook(lambda event, what: opened.append(1) if event == "open" and str(what[0]).endswith("iris.csv") else None)
+
+
+def note(event, what):
+    if event == "open" and str(what[0]).endswith("iris.csv"):
+        opened.append(1)
+
+
+sys.addaudithook(note)
 from ancr.cli import main
 try:
     main()
