@@ -160,7 +160,7 @@ class LabelAudit:
         lines = [f"{len(self.labels)} labels, about {self.n_errors} wrong"]
         for i in self.ranking[:_SHOWN]:
             chance = f"right with probability {self.probability[i]:.3f}"
-            lines.append(f"  sample {i:>6}  {self.labels[i]!s:<12} rather {self.suggested[i]!s:<12} {chance}")
+            lines.append(f"  sample {i:>6}  {self.labels[i]!s:<12} → {self.suggested[i]!s:<12} {chance}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

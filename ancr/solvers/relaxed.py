@@ -73,12 +73,12 @@ class Relaxed(Solver):
         if not problem.constraint.has_inequalities:
             return "relaxation applies to sets with inequalities; on the others leave relaxation=None"
         if problem.quadratic.blocks or problem.quadratic.absolute:
-            return "relaxation goes with quadratics that have neither class terms nor an ℓ1 term"
+            return "relaxation requires a quadratic without class terms and without an ℓ1 term"
         assert problem.relaxation is not None
         least = min(problem.relaxation, problem.standard_form.problem.relaxation or 0.0)
         if problem.quadratic.largest_price > 1e15 * problem.relaxation or least < 1e-150:
             pays = f"λ / weight = {problem.quadratic.largest_price:g}"
-            return f"relaxation={problem.relaxation:g} is so small beside {pays} that the set is lost: use the free set"
+            return f"relaxation={problem.relaxation:g} is too small relative to {pays}; use constraint='free'"
         dictionary = problem.dictionary
         if not dictionary.has_coordinates and problem.relaxation > _HARD * dictionary.longest**2 > 0.0:
             text = f"relaxation={problem.relaxation:g} is so large beside inner products of {dictionary.longest**2:g}"

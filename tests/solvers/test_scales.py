@@ -146,7 +146,7 @@ def test_a_relaxation_over_twelve_decades_is_not_certified_wrongly():
 def test_extreme_relaxations(constraint):
     rng = np.random.default_rng(5)
     atoms, queries = rng.standard_normal((40, 10)), rng.standard_normal((7, 10))
-    with pytest.raises(ValueError, match="relaxation=1e-300 is so small beside"):
+    with pytest.raises(ValueError, match="relaxation=1e-300 is too small relative to"):
         solve(atoms, queries, constraint=constraint, relaxation=1e-300)
     hard, soft = (solve(atoms, queries, constraint=constraint, relaxation=r) for r in (None, 1e300))
     assert soft.verify().all()
