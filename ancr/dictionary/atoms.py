@@ -398,7 +398,7 @@ def _among(classes: np.ndarray, found: np.ndarray, codes: np.ndarray) -> tuple[n
     return classes, np.searchsorted(classes, found)[codes]
 
 
-def one_class(n_atoms: int) -> dict[str, np.ndarray]:
+def one_class(n_atoms: int) -> dict[str, Any]:
     """Order, classes and bounds of atoms that are all of one class."""
     return {"order": np.arange(n_atoms), "classes": np.zeros(1, int), "bounds": np.array([0, n_atoms])}
 

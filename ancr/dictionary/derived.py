@@ -72,6 +72,11 @@ class DerivedDictionary(GramDictionary):
 
     given: Any
 
+    @property
+    def made_from(self) -> Any:
+        """The dictionary that this one is derived from."""
+        return self.given
+
     @classmethod
     def of(cls, given: BaseDictionary, *how: Any) -> Self:
         """Derive a dictionary; ``how`` is what the class needs beside the given one."""

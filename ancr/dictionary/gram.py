@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ancr._core.arrays import (
+    Array,
     concat,
     concat_columns,
     in_double,
@@ -79,19 +80,21 @@ class Growth:
         Positions in the larger dictionary: of the smaller one's atoms, in their order there, and of the new atoms.
     """
 
-    held: dict[str, Any]
+    held: dict[str, Array]
     old: np.ndarray
     new: np.ndarray
 
     @classmethod
     def of(cls, smaller: BaseDictionary, old: np.ndarray, new: np.ndarray) -> Growth | None:
         """What there is to extend: matrices held now, or those that the smaller dictionary has not extended yet."""
-        held = {name: smaller.held[name] for name in ("gram", "scatter", "spread") if name in smaller.held}
+        held: dict[str, Array] = {
+            name: smaller.held[name] for name in ("gram", "scatter", "spread") if name in smaller.held
+        }
         centred, before = smaller.held.get("centred"), smaller.growth
         if centred is not None and "gram" in centred.held:
             held |= {"centred_gram": centred.gram, "origin": centred.origin}
         if "spread" in held:
-            held["mean"] = smaller.mean
+            held["mean"] = smaller.xp.mean(in_double(smaller.atoms), axis=0)
         if held:
             return cls(held, old, new)
         return before and cls(before.held, old[before.old], np.concatenate([old[before.new], new]))
@@ -101,12 +104,12 @@ class Growth:
         """What can extend this matrix for a dictionary; None if there is nothing to extend."""
         return dictionary.growth if dictionary.growth is not None and name in dictionary.growth.held else None
 
-    def extend_gram(self, atoms):
+    def extend_gram(self, atoms: Array) -> Array:
         """The larger Gram matrix: the old entries moved to their places, products computed only for the new rows."""
         new = take_rows(atoms, self.new)
         return self._assembled(new @ take_rows(atoms, self.old).T, gram_of(new))
 
-    def _assembled(self, between, among):
+    def _assembled(self, between: Array, among: Array) -> Array:
         """The larger matrix from the one held, products of new atoms with the old ones, and those among the new."""
         held = self.held["gram"]
         if is_non_numpy(among):
@@ -119,7 +122,7 @@ class Growth:
         gram[np.ix_(self.old, self.new)] = between.T
         return gram
 
-    def extend_centred_gram(self, atoms, origin):
+    def extend_centred_gram(self, atoms: Array, origin: Array) -> Array:
         """The same for atoms about their mean, which has moved: (x − m')ᵀ(z − m') from (x − m)ᵀ(z − m).
 
         With δ = m' − m and u = (X − m')ᵀδ, both numbers of the new centre, the old entries gain −u_i − u_j − δᵀδ.
@@ -130,16 +133,16 @@ class Growth:
         old = self.held["centred_gram"] - shift[:, None] - shift
         return Growth({"gram": old}, self.old, self.new).extend_gram(atoms)
 
-    def extend_gram_by(self, rows):
+    def extend_gram_by(self, rows: Array) -> Array:
         """The same where inner products are given: ``rows`` are those of the new atoms with all atoms."""
         among = take_columns(rows, self.new)
         return self._assembled(take_columns(rows, self.old), 0.5 * (among + among.T))
 
-    def extend_scatter(self, atoms):
+    def extend_scatter(self, atoms: Array) -> Array:
         """The scatter of the old atoms plus that of the new ones."""
         return self.held["scatter"] + scatter_of(take_rows(atoms, self.new))
 
-    def extend_spread(self, atoms):
+    def extend_spread(self, atoms: Array) -> Array:
         """Scatters about two means, combined without cancellation (Chan, Golub and LeVeque, 1983)."""
         new, xp = in_double(take_rows(atoms, self.new)), namespace(atoms)
         mean, weight = xp.mean(new, axis=0), len(self.old) * len(self.new) / atoms.shape[0]
@@ -147,7 +150,7 @@ class Growth:
         return self.held["spread"] + scatter_of(new - mean) + weight * (apart[:, None] * apart)
 
 
-def gram_of(atoms):
+def gram_of(atoms: Array) -> Array:
     """XᵀX of atoms as rows."""
     if is_non_numpy(atoms):
         return atoms @ atoms.T
@@ -160,7 +163,7 @@ def gram_of(atoms):
     return gram
 
 
-def scatter_of(rows):
+def scatter_of(rows: Array) -> Array:
     """XXᵀ of atoms as rows, in double precision."""
     rows = in_double(rows)
     return rows.T @ rows

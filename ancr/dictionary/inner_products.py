@@ -16,7 +16,7 @@ import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +49,11 @@ class GramDictionary(BaseDictionary):
 
     has_coordinates = False
     queries_type = GramQueries
+
+    @property
+    def made_from(self) -> Any:
+        """The dictionary that this one is derived from; None if it is derived from no other."""
+        return None
 
     @abstractmethod
     def cross_of(self, queries: GramQueries) -> Array:
@@ -121,7 +126,6 @@ class KernelDictionary(GramDictionary):
     """
 
     kernel: Kernel
-    given: ClassVar[None] = None  # it is derived from no other
     # Whether inner products as they were given have been found to be positive semi-definite; None before.
     _found_convex: bool | None = field(default=None, init=False, repr=False)
 

@@ -66,8 +66,12 @@ class Kernel(AxisObject, ABC):
     """
 
     name = "a kernel"
-    is_certain = False
     knows_squares = True
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is known to be positive semi-definite."""
+        return False
 
     @abstractmethod
     def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:

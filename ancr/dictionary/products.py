@@ -302,7 +302,8 @@ class GramQueries(Queries):
     def given(self) -> Queries:
         """The queries of the dictionary that this one is derived from."""
         if self._given is None:
-            self._given = Queries.of(self.dictionary.given, self.rows)
+            assert self.dictionary.made_from is not None
+            self._given = Queries.of(self.dictionary.made_from, self.rows)
         return self._given
 
     def _find_cross(self) -> Array:
@@ -320,9 +321,9 @@ class GramQueries(Queries):
         """The same rows; a derived dictionary uses the products of the one it is made from."""
         if dictionary is self.dictionary:
             return self
-        if dictionary.given is None:
+        if dictionary.made_from is None:
             return Queries.of(dictionary, namespace(self.rows).astype(self.rows, dictionary.dtype, copy=False))
-        return dictionary.queries_type(dictionary, self.rows, given=self.seen_by(dictionary.given))
+        return dictionary.queries_type(dictionary, self.rows, given=self.seen_by(dictionary.made_from))
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """Their products in double precision, as rows [k, k(y, y)] of a `ProductsDictionary`."""

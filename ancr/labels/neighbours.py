@@ -9,6 +9,7 @@ import numpy as np
 
 from ancr._core.arrays import check_same_kind, in_double, to_numpy
 from ancr.dictionary.atoms import BaseDictionary, check_samples
+from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.products import Queries
 
 # A pair nearer to each other than this share of the usual distance to the nearest sample counts as the same.
@@ -75,7 +76,7 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
 def _where_distances_are_exact(dictionary: BaseDictionary) -> BaseDictionary:
     """The same atoms in double precision, about their mean where they have coordinates."""
     double = dictionary.in_double
-    return double.centred if double.has_coordinates else double
+    return double.centred if isinstance(double, Dictionary) else double
 
 
 def _limit(dictionary: BaseDictionary, near: float) -> float:
