@@ -119,6 +119,12 @@ class Space(AxisObject):
            [0.67 , 0.819, 1.   ]])
     """
 
+    gamma_: float
+    landmarks_: Array
+    error_: float
+    _kernel: Kernel
+    _coordinates: _Coordinates | None
+
     def __init__(
         self,
         kernel: str | Callable[..., Any] = "linear",

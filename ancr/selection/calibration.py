@@ -1,17 +1,19 @@
 """How far an answer can be trusted, learned from held-out training samples."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from ancr._core.arrays import like, namespace, row_squares, row_sums, softmax, to_numpy
+from ancr._core.arrays import Array, like, namespace, row_squares, row_sums, softmax, to_numpy
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.selection.temperature import fit_temperature
 
 __all__ = ["Trust", "brier_losses", "calibration_error", "concentration", "fit_temperature", "least_threshold"]
 
 
-def brier_losses(decisions, labels, temperature):
+def brier_losses(decisions: Array, labels: np.ndarray, temperature: float) -> Array:
     """Brier score Σ_k (p_k − [k is right])² of each sample, p the softmax of its decision values over a temperature.
 
     0 is best, 2 is certain and wrong. Unlike the log loss, it does not let a few samples that are sure and wrong decide
@@ -29,7 +31,7 @@ def brier_losses(decisions, labels, temperature):
     return row_squares(shares - xp.astype(right, shares.dtype))
 
 
-def concentration(dictionary, codes):
+def concentration(dictionary: BaseDictionary, codes: Array) -> Array:
     """Sparsity concentration index of each code: 1 if one class has all the weight, 0 if all classes have the same.
 
     SCI = (K·max_i ‖c_i‖₁/‖c‖₁ − 1) / (K − 1)
@@ -73,7 +75,9 @@ class Trust:
     coverage: float
 
     @classmethod
-    def learn(cls, decisions, concentrations, labels, temperature, precision):
+    def learn(
+        cls, decisions: Array, concentrations: Array, labels: np.ndarray, temperature: float, precision: float
+    ) -> Self:
         """Learn from held-out samples."""
         decisions, concentrations = to_numpy(decisions), to_numpy(concentrations)
         right = decisions.argmax(axis=1) == labels
@@ -87,27 +91,27 @@ class Trust:
         threshold, coverage = least_threshold(confidence, right, precision)
         return cls(temperature, weights, threshold, precision, coverage)
 
-    def confidence(self, decisions, concentrations):
+    def confidence(self, decisions: Array, concentrations: Array) -> Array:
         """Probability that the class with the largest decision value is right."""
         margins = _margins(decisions, self.temperature)
         intercept, margin, concentration = self.weights.tolist()
         return _sigmoid(intercept + margin * margins + concentration * concentrations)
 
 
-def _margins(decisions, temperature):
+def _margins(decisions: Array, temperature: float) -> Array:
     """Gap between the two largest decision values over the temperature: their log-odds, capped where certain anyway."""
     xp = namespace(decisions)
     top = xp.sort(decisions, axis=1)[:, -2:]
     return xp.clip((top[:, 1] - top[:, 0]) / temperature, None, 30.0)
 
 
-def _sigmoid(values):
+def _sigmoid(values: Array) -> Array:
     """1 / (1 + exp(−v))."""
     xp = namespace(values)
     return 1.0 / (1.0 + xp.exp(xp.clip(-values, None, 700.0 if values.dtype == xp.float64 else 80.0)))
 
 
-def least_threshold(confidence, right, precision):
+def least_threshold(confidence: np.ndarray, right: np.ndarray, precision: float) -> tuple[float, float]:
     """The lowest confidence above which the share of right answers is at least ``precision``, and the share above it.
 
     Infinity and 0 where no threshold gives that precision.
@@ -121,7 +125,7 @@ def least_threshold(confidence, right, precision):
     return float(confidence[order[good[-1]]]), (good[-1] + 1) / len(order)
 
 
-def calibration_error(probabilities, right, bins=15):
+def calibration_error(probabilities: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
     """Expected calibration error: the difference between confidence and accuracy, averaged over bins of confidence.
 
     Parameters

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ancr._core.arrays import entry_of_each_row, log_softmax, namespace, row_dots, row_sums, softmax
+from ancr._core.arrays import Array, entry_of_each_row, log_softmax, namespace, row_dots, row_sums, softmax
 
 
-def fit_temperature(decisions, labels, start=None):
+def fit_temperature(decisions: Array, labels: np.ndarray, start: float | None = None) -> tuple[float, Array]:
     """The T > 0 for which softmax(decisions / T) is most likely, and the log loss of each sample.
 
     The loss is convex in 1/T, and Newton's iteration needs only means and variances of the decisions.

@@ -2,9 +2,11 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Self
 
-from ancr._core.files import CAN_LOCK, lock
+from ancr._core.files import CAN_LOCK, PathLike, lock
 from ancr._core.jsonl import JsonLines
 from ancr._core.messages import one_line
 
@@ -42,7 +44,7 @@ class Journal:
     [{'do': 'label', 'sample': 'row 3', 'label': 'cat'}]
     """
 
-    def __init__(self, folder, fingerprint):
+    def __init__(self, folder: PathLike, fingerprint: str) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _Lock(folder / "lock")
@@ -54,7 +56,7 @@ class Journal:
             self._lock.release()
             raise
 
-    def _open(self, fingerprint):
+    def _open(self, fingerprint: str) -> None:
         header = {"format": FORMAT, "version": VERSION, "data": fingerprint}
         lines = [self._parse(number, line) for number, line in enumerate(self._lines.lines(), start=1)]
         self.actions = lines[1:]
@@ -64,7 +66,7 @@ class Journal:
             self.append([header])
             _sync_folder(self.path.parent)
 
-    def _parse(self, number, line):
+    def _parse(self, number: int, line: Any) -> dict[str, Any]:
         try:
             entry = json.loads(line)
         except ValueError as error:
@@ -73,7 +75,7 @@ class Journal:
             raise ValueError(f"{self.path}, line {number} is not an action; move the file away")
         return entry
 
-    def _check(self, found, header):
+    def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
         if found.get("format") != FORMAT or found.get("version") != VERSION:
             raise ValueError(f"{self.path} is not a journal that this release of ancr can read; move it away")
         if found.get("data") != header["data"]:
@@ -82,48 +84,48 @@ class Journal:
                 "move the file away to start anew"
             )
 
-    def append(self, actions):
+    def append(self, actions: Sequence[dict[str, Any]]) -> None:
         """Write actions and wait until they are on disk."""
         if not self._lock.is_held:
             raise ValueError(f"{self.path} is closed")
         self._lines.append(actions)
 
-    def announce(self, address):
+    def announce(self, address: str) -> None:
         """Tell a second studio on the same data where this one is."""
         self._lock.announce(address)
 
-    def close(self):
+    def close(self) -> None:
         """Let another studio open the journal."""
         self._lock.release()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 class _Lock:
     """A file that one process holds."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self._descriptor, self.is_held = os.open(path, os.O_CREAT | os.O_RDWR, 0o600), True
         if CAN_LOCK and not lock(self._descriptor):  # elsewhere two studios are not told apart
             address = os.read(self._descriptor, 200).decode(errors="replace").strip() or "an address not yet known"
             self.release()
             raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it")
 
-    def announce(self, address):
+    def announce(self, address: str) -> None:
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, address.encode(), 0)
 
-    def release(self):
+    def release(self) -> None:
         if self.is_held:
             self.is_held = False
             os.close(self._descriptor)
 
 
-def _sync_folder(folder):
+def _sync_folder(folder: Path) -> None:
     """Make the name of a new file last, where folders can be synchronised."""
     if not CAN_LOCK:
         return
