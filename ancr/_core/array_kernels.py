@@ -120,20 +120,6 @@ def class_dots(left, right, bounds, out):
             out[row, k] = total
 
 
-@njit(**_KERNEL)
-def class_grams(atoms, bounds, starts, out):
-    """X_iᵀX_i for each class i, row by row from ``out[starts[i]]`` on."""
-    for k in range(bounds.size - 1):
-        size = bounds[k + 1] - bounds[k]
-        gram = out[starts[k] : starts[k + 1]].reshape(size, size)
-        for i in range(size):
-            for j in range(i + 1):
-                total = 0.0
-                for feature in range(atoms.shape[1]):
-                    total += atoms[bounds[k] + i, feature] * atoms[bounds[k] + j, feature]
-                gram[i, j] = gram[j, i] = total
-
-
 # Queries that `class_forms` processes at once: their entries fill the lanes of a vector.
 _LANES = 16
 

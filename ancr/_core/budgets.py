@@ -1,4 +1,4 @@
-"""How much memory a block of work may take where an array lives, and what to do if there is less."""
+"""All memory limits, how much memory a block of work may take where an array lives, and what to do if there is less."""
 
 import warnings
 from collections import deque
@@ -9,6 +9,14 @@ from sklearn import get_config
 
 from ancr._core.array_api import Array
 
+# Bytes of a kernel's Gram matrix above which it is not made: landmarks take its place.
+LARGEST_GRAM = 2**31
+# Bytes of H above which the exact solver does not keep it, on the host and on a device: it then goes through the atoms.
+LARGEST_H_ON_HOST, LARGEST_H_ON_DEVICE = 2**30, 2**33
+# Entries of dense codes that are in memory at once where a relaxed solution is certified.
+DENSE_CODES_AT_ONCE = 2**24
+# Bytes of kernel values worked on at once: what stays in a core's cache between the steps of one formula.
+CACHED_BYTES = 2**20
 # scikit-learn's own ``working_memory``, in MiB: any other value was set on purpose.
 _UNCHANGED = 1024
 # Share of a device's free memory for one block; the rest is for what several steps of the work hold at once.

@@ -38,14 +38,13 @@ from ancr._core.arrays import (
     unit_rows,
 )
 from ancr._core.axis import AxisObject
+from ancr._core.budgets import LARGEST_GRAM
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.gram import extended
 from ancr.dictionary.inner_products import KernelDictionary
 from ancr.dictionary.mercer import RBF, Function, Kernel, Polynomial, Precomputed
 
-# A Gram matrix above this many bytes is not made; landmarks take its place.
-GRAM_BUDGET = 2**31
 # Samples among which landmarks are sought, per landmark, and on which the error of the approximation is measured.
 _POOL, _MEASURED = 3, 2000
 # Below this share of the largest, an eigenvalue of the landmarks' Gram matrix is only rounding, in single precision and
@@ -168,7 +167,7 @@ class Space(AxisObject):
 
     def within_budget(self, n_samples: int, itemsize: int) -> Space:
         """The space itself, or its approximation by landmarks where a Gram matrix of so many samples would not fit."""
-        fits = n_samples**2 * itemsize <= GRAM_BUDGET
+        fits = n_samples**2 * itemsize <= LARGEST_GRAM
         if fits or self.is_linear or self.is_pairwise or self.n_landmarks is not None:
             return self
         random_state = 0 if self.random_state is None else self.random_state
@@ -189,7 +188,7 @@ class Space(AxisObject):
         prepared._kernel = prepared._make_kernel()
         if self.n_landmarks is not None:
             prepared._choose_landmarks(rows)
-        elif (size := rows.shape[0] ** 2 * (4 if is_single(rows.dtype) else 8)) > GRAM_BUDGET:
+        elif (size := rows.shape[0] ** 2 * (4 if is_single(rows.dtype) else 8)) > LARGEST_GRAM:
             raise ValueError(
                 f"kernel={self.kernel!r} keeps the inner products of all pairs of samples, "
                 f"{size / 2**30:.1f} GiB for {rows.shape[0]} of them: set n_landmarks, "

@@ -30,9 +30,8 @@ from ancr._core.arrays import (
     take_columns,
 )
 from ancr._core.axis import AxisObject, check_takes
+from ancr._core.budgets import CACHED_BYTES
 
-# Bytes of kernel values worked on at once: what stays in a core's cache between the steps of one formula.
-_CACHED_BYTES = 2**20
 # Rows of a block whose k(y, y) is read from the diagonal of one small matrix.
 _DIAGONAL_ROWS = 64
 # Rounding of an exponent that is too much, in single precision and in double.
@@ -337,5 +336,5 @@ def _parts(values: Array) -> Any:
     """Rows of a NumPy array in views that fit the cache; other arrays as a whole."""
     if is_non_numpy(values):
         return (values,)
-    rows = max(1, _CACHED_BYTES // max(1, values.strides[0]))
+    rows = max(1, CACHED_BYTES // max(1, values.strides[0]))
     return (values[start : start + rows] for start in range(0, len(values), rows))

@@ -145,11 +145,6 @@ class Queries(ABC):
 
     @property
     @abstractmethod
-    def least_squares(self) -> Array:
-        """What ‖y‖² of each query cannot be below."""
-
-    @property
-    @abstractmethod
     def squared_distances_to_mean(self) -> Array:
         """‖y − x̄‖² of each query to the mean atom x̄, in double precision."""
 
@@ -215,11 +210,6 @@ class CoordinateQueries(Queries):
             of_queries = in_double(self.rows) @ origin + (origin @ origin) / query_scale
             cross = cross + of_atoms / query_scale + of_queries[:, None]
         return cross if dictionary.units == 1.0 else cross / dictionary.units / dictionary.units
-
-    @property
-    def least_squares(self) -> Array:
-        """‖y‖² itself."""
-        return self.squares
 
     @property
     def squared_distances_to_mean(self) -> Array:
@@ -299,7 +289,7 @@ class GramQueries(Queries):
         self._given = given
 
     @property
-    def given(self) -> Queries:
+    def given(self) -> Any:
         """The queries of the dictionary that this one is derived from."""
         if self._given is None:
             assert self.dictionary.made_from is not None

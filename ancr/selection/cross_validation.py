@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ancr._core.arrays import concat, is_non_numpy, is_single, like, to_numpy
+from ancr._core.budgets import LARGEST_H_ON_HOST
 from ancr._core.checks import check_labels
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import naming
@@ -33,7 +34,6 @@ from ancr.selection.search import SCREENED_SAMPLES, SCREENING_ALPHAS, HeldOut, S
 from ancr.solvers import Solver, make_solver
 from ancr.solvers.choice import SOLVERS, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.solvers.working_set.host import GRAM_BUDGET
 
 # The lists of the grid, and the parameter of the classifier whose values each holds.
 _LISTS = {
@@ -349,7 +349,7 @@ class RepresentationClassifierCV(BaseRepresentationClassifier):
         """The samples to choose on, and how they are held out."""
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and not grouped)
         able = all(self._needs_no_refit(small[space], settings) for space, settings in grid.items())
-        fits = self.cv is None or 4 * len(y) ** 2 <= GRAM_BUDGET
+        fits = self.cv is None or 4 * len(y) ** 2 <= LARGEST_H_ON_HOST
         splits = None if one_out and able and fits else splits
         held_out = HeldOut(X, y, self.rules, splits, np.arange(len(y)), weights)
         return held_out.stratified(MOST_SAMPLES, next(iter(grid))) if self.cv is None else held_out

@@ -28,6 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from ancr._core.arrays import Array, concat, in_double, read_only, row_squares, row_sums
+from ancr._core.budgets import DENSE_CODES_AT_ONCE, LARGEST_H_ON_HOST
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic, relaxed
 from ancr.certificate.gap import Certificate
@@ -38,7 +39,7 @@ from ancr.dictionary.products import Queries
 from ancr.solvers.contract import Solver
 from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
-from ancr.solvers.working_set.host import GRAM_BUDGET, HostWorkingSet, Run, refuses
+from ancr.solvers.working_set.host import HostWorkingSet, Run, refuses
 
 # Without coordinates, a relaxation above this many times the longest atom's square leaves nothing of K in I − μM.
 _HARD = 1e12
@@ -58,14 +59,14 @@ class Relaxed(Solver):
     """
 
     name = "exact"
-    options = ("tol", "code", "gram_budget")
+    options = ("tol", "code")
     block_rows = HostWorkingSet.block_rows
     is_exact = True
     relaxes = True
 
     _spectrum: Any = None  # shared along a path of μ
 
-    def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = GRAM_BUDGET) -> None:
+    def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = LARGEST_H_ON_HOST) -> None:
         self.tol, self.code, self.gram_budget = tol, code, gram_budget
 
     def refuses(self, problem: Problem) -> str | None:
@@ -233,7 +234,7 @@ class RelaxedSolution(Solution):
 
     def _in_blocks(self, function: Callable[[Queries, Array, Any], Array]) -> Array:
         """``function(queries, c, z)`` on blocks whose dense codes fit in memory."""
-        size, total = max(1, 2**24 // self.problem.dictionary.n_atoms), len(self.queries)
+        size, total = max(1, DENSE_CODES_AT_ONCE // self.problem.dictionary.n_atoms), len(self.queries)
         blocks = [slice(start, min(start + size, total)) for start in range(0, total, size)]
         return concat([function(self.queries.take(block), *self._pair(block)) for block in blocks])
 

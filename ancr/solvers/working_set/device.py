@@ -32,7 +32,7 @@ from ancr._core.arrays import (
     take_rows,
     to_numpy,
 )
-from ancr._core.budgets import working_bytes
+from ancr._core.budgets import LARGEST_H_ON_DEVICE, working_bytes
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
@@ -46,8 +46,6 @@ from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
 
-# H above this many bytes is not kept: blocks of it are then computed from the atoms.
-MATRIX_BUDGET = 2**33
 # Sizes of working sets, a third of each for atoms that join in a round. Queries that outgrow the last go to the host.
 CAPACITIES = (96, 192, 384, 768, 1536, 3072)
 # Maximum number of rounds at one capacity and precision; a query that needs more has stalled.
@@ -81,7 +79,7 @@ class DeviceWorkingSet(Solver):
     options = ("tol",)
     is_exact = True
 
-    def __init__(self, tol: float | None = None, matrix_budget: int = MATRIX_BUDGET) -> None:
+    def __init__(self, tol: float | None = None, matrix_budget: int = LARGEST_H_ON_DEVICE) -> None:
         self.tol: Any = tol
         self.matrix_budget = matrix_budget
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from ancr._core.arrays import map_rows, read_only, row_sums
+from ancr._core.budgets import LARGEST_H_ON_HOST
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
@@ -33,8 +34,6 @@ from ancr.solvers.working_set.thresholds import (
     shortest,
 )
 
-# A Gram matrix above this many bytes is not kept: pricing then goes through the atoms, for all queries at once.
-GRAM_BUDGET = 2**30
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
 FIRST_CAPACITY = 96
 # From this many atoms on, b and pulls are computed in single precision before they are made exact.
@@ -77,12 +76,12 @@ class HostWorkingSet(Solver):
     """
 
     name = "exact"
-    options = ("tol", "gram_budget")
+    options = ("tol",)
     # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
     block_rows = 1024
     is_exact = True
 
-    def __init__(self, tol: float | None = None, gram_budget: int = GRAM_BUDGET) -> None:
+    def __init__(self, tol: float | None = None, gram_budget: int = LARGEST_H_ON_HOST) -> None:
         self.tol: Any = tol
         self.gram_budget = gram_budget
 
