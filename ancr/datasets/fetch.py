@@ -11,7 +11,7 @@ from ancr._core.files import PathLike
 from ancr._core.locations import DataNotFoundError, download_home
 from ancr.datasets._download import ResumingDownloader
 from ancr.datasets.inventory import find_tree
-from ancr.datasets.registry import DatasetInfo, Source, dataset_info
+from ancr.datasets.registry import DatasetInfo, RemoteFile, dataset_info
 
 
 class FetchError(OSError):
@@ -75,7 +75,7 @@ def _is_laid_out(info: DatasetInfo, home: Path) -> bool:
         return False
 
 
-def _download(source: Source, path: Path, retries: int, progress: bool) -> Path:
+def _download(source: RemoteFile, path: Path, retries: int, progress: bool) -> Path:
     """Download one file with pooch: temporary name, checksum, then the final name."""
     pooch = _pooch()
     import requests
@@ -113,7 +113,7 @@ class _Retrying:
                     raise
 
 
-def _fetch_archive(source: Source, home: Path, retries: int, progress: bool) -> None:
+def _fetch_archive(source: RemoteFile, home: Path, retries: int, progress: bool) -> None:
     """Download and unpack into a temporary folder, then move the content to its final place."""
     target = (home / source.file).parent
     done = target / f".{Path(source.file).name}.unpacked"
@@ -133,7 +133,7 @@ def _fetch_archive(source: Source, home: Path, retries: int, progress: bool) -> 
     done.touch()
 
 
-def _unpack(archive: Path, content: Path, source: Source) -> None:
+def _unpack(archive: Path, content: Path, source: RemoteFile) -> None:
     pooch = _pooch()
     processor = pooch.Unzip if archive.suffix == ".zip" else pooch.Untar
     try:

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True)
-class Source:
+class RemoteFile:
     """One public file of a data set.
 
     Parameters
@@ -45,7 +45,7 @@ class DatasetInfo:
     tree: str
     roots: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[RemoteFile, ...] = ()
     unavailable: str = ""
 
     @property
@@ -72,7 +72,7 @@ def _read() -> dict[str, DatasetInfo]:
     facts = tomllib.loads(files("ancr.datasets").joinpath("registry.toml").read_text(encoding="utf-8"))
     found = {}
     for name, entry in facts.items():
-        sources = tuple(Source(**source) for source in entry.pop("sources", ()))
+        sources = tuple(RemoteFile(**source) for source in entry.pop("sources", ()))
         roots, markers = (tuple(entry.pop(key, ())) for key in ("roots", "markers"))
         found[name] = DatasetInfo(name=name, roots=roots, markers=markers, sources=sources, **entry)
     return found

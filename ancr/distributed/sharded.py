@@ -26,7 +26,7 @@ from ancr.axes.spaces import Space
 from ancr.dictionary.atoms import kind_of_labels
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.products import Queries
-from ancr.distributed.shards import Answer, Description, Question, Shard, ShardedQuery, price
+from ancr.distributed.shards import Description, Question, Shard, ShardAnswer, ShardedQuery, price
 from ancr.solvers.choice import find_solver
 from ancr.solvers.working_set.pricing import settle
 from ancr.solvers.working_set.thresholds import not_certified
@@ -229,8 +229,8 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         settle(block, self._priced_by_workers)
         return block
 
-    def _priced_by_workers(self, queries: list[ShardedQuery]) -> Iterable[tuple[Answer, ...]]:
-        """What each shard answers about queries: for each query, one `Answer` per shard."""
+    def _priced_by_workers(self, queries: list[ShardedQuery]) -> Iterable[tuple[ShardAnswer, ...]]:
+        """What each shard answers about queries: for each query, one `ShardAnswer` per shard."""
         most = max(8, ATOMS_PER_ROUND // len(self.shards_))
         residuals, levels = (np.array([getattr(query, name) for query in queries]) for name in ("residual", "level"))
         held = [[query.row[query.shard == number] for query in queries] for number in range(len(self.shards_))]

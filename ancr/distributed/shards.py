@@ -181,7 +181,7 @@ class Question:
 
 
 @dataclass
-class Answer:
+class ShardAnswer:
     """A shard's answer for one query: its hardest pulls above the level, largest first.
 
     ``surplus`` is Σ (pull − level)² over all atoms above the level, infinite if some were left out.
@@ -209,8 +209,8 @@ class Answer:
         self.pulls = pulls[order]
 
 
-def price(shard: Shard, longest: float, question: Question, most: int = 32) -> list[Answer]:
-    """The hardest pulls of a shard's atoms, one `Answer` per query.
+def price(shard: Shard, longest: float, question: Question, most: int = 32) -> list[ShardAnswer]:
+    """The hardest pulls of a shard's atoms, one `ShardAnswer` per query.
 
     Products are computed in the precision of the file. Pulls within rounding error of a level are recomputed in double
     precision, so if a shard returns no atom, it has none above the level, even in single precision.
@@ -218,7 +218,7 @@ def price(shard: Shard, longest: float, question: Question, most: int = 32) -> l
     residuals, floor = question.residuals, question.levels.copy()
     n_queries, n_features = residuals.shape
     nothing = np.empty((0, n_features), np.float32)
-    answers = [Answer(np.empty(0, np.int64), np.empty(0), nothing) for _ in range(n_queries)]
+    answers = [ShardAnswer(np.empty(0, np.int64), np.empty(0), nothing) for _ in range(n_queries)]
     query_of, row_of = _flatten(question.known)
     for start, atoms in shard.chunks():
         # |fl(x·r) − x·r| ≤ (d + 2)·ε·‖x‖‖r‖, counting r's own rounding.
@@ -290,7 +290,7 @@ class ShardedQuery(Candidates):
         """Whether no atom of any shard can lower the objective by more than the tolerance."""
         return self.gap <= self.tol
 
-    def update(self, answers: Sequence[Answer]) -> None:
+    def update(self, answers: Sequence[ShardAnswer]) -> None:
         """Bound the gap of the current code by one answer per shard; if it is too large, solve over more atoms."""
         if self.rounds:
             outside = max(answer.hardest for answer in answers), sum(answer.surplus for answer in answers)
@@ -301,7 +301,7 @@ class ShardedQuery(Candidates):
             self._admit(answers)
             self._solve()
 
-    def _admit(self, answers: Sequence[Answer]) -> None:
+    def _admit(self, answers: Sequence[ShardAnswer]) -> None:
         shards = [np.full(len(answer.rows), number) for number, answer in enumerate(answers)]
         self.shard = np.concatenate([self.shard, *shards])
         self.row = np.concatenate([self.row, *(answer.rows for answer in answers)])

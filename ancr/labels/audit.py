@@ -20,7 +20,7 @@ from ancr.classifiers import RepresentationClassifier
 from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.atoms import check_samples
 from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, repetition
-from ancr.labels.held_out import Judgement, Witnesses, can_leave_out, judge_in_folds, leave_each_out
+from ancr.labels.held_out import HeldOut, Witnesses, can_leave_out, judge_in_folds, leave_each_out
 from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
 from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
 from ancr.selection.cross_validation import ANCRClassifierCV, RepresentationClassifierCV
@@ -315,7 +315,7 @@ def audit_fitted(classifier: Any, labels: np.ndarray, rounds: int = 2) -> LabelA
     return make_audit(judgement, labels, classifier, first, found)
 
 
-def errors_of(judgement: Judgement, given: np.ndarray) -> Errors:
+def errors_of(judgement: HeldOut, given: np.ndarray) -> Errors:
     """What the samples that could be judged say about how many labels are wrong.
 
     Errors at random are told best by `evidence_against`, errors that repeat each other by `odds_against`; which of the
@@ -334,7 +334,7 @@ def errors_of(judgement: Judgement, given: np.ndarray) -> Errors:
 
 
 def make_audit(
-    judgement: Judgement, labels: np.ndarray, classifier: Any, first: Errors, last: Errors, classes: Any = None
+    judgement: HeldOut, labels: np.ndarray, classifier: Any, first: Errors, last: Errors, classes: Any = None
 ) -> LabelAudit:
     """An audit from the last judgement of labels, and what two rounds said.
 

@@ -57,7 +57,7 @@ class Witnesses:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class HeldOut:
     """What the others say about each sample, in the order given.
 
     Attributes
@@ -136,7 +136,7 @@ def can_leave_out(classifier: Any) -> str | None:
     return None
 
 
-def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> Judgement:
+def leave_each_out(classifier: Any, weights: np.ndarray | None = None) -> HeldOut:
     """Judge each training sample of a fitted classifier by all others, without a refit.
 
     Parameters
@@ -203,7 +203,7 @@ def _in_given_order(
     witnesses: list[np.ndarray],
     misfits: np.ndarray,
     judged: np.ndarray,
-) -> Judgement:
+) -> HeldOut:
     def given(values: np.ndarray, missing: Any = 0.0) -> np.ndarray:
         full = np.full((dictionary.n_samples, *values.shape[1:]), missing, values.dtype)
         full[dictionary.order] = values
@@ -211,7 +211,7 @@ def _in_given_order(
 
     names = np.append(dictionary.order, -1)  # the last entry is for "none"
     places_for, weights_for, places_against, weights_against = witnesses
-    return Judgement(
+    return HeldOut(
         given(decisions),
         [given(values) for values in opinions],
         Witnesses(given(names[places_for], -1), given(weights_for)),
@@ -227,7 +227,7 @@ def _misfits_and_codes(solution: Any) -> tuple[np.ndarray, np.ndarray]:
     return misfits, to_numpy(dense(solution.codes))
 
 
-def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], part: Callable[..., Array]) -> Judgement:
+def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], part: Callable[..., Array]) -> HeldOut:
     """Judge each sample by a classifier that was fitted without its fold, where groups must stay together.
 
     Parameters
@@ -259,4 +259,4 @@ def judge_in_folds(classifier: Any, X: Array, y: np.ndarray, folds: list[Any], p
             columns, sizes = _largest(weights)
             kept[2 * place][test, : columns.shape[1]] = np.where(columns >= 0, train[columns], -1)
             kept[2 * place + 1][test, : sizes.shape[1]] = sizes
-    return Judgement(decisions, [decisions], Witnesses(*kept[:2]), Witnesses(*kept[2:]), misfits, judged)
+    return HeldOut(decisions, [decisions], Witnesses(*kept[:2]), Witnesses(*kept[2:]), misfits, judged)

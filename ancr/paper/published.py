@@ -41,9 +41,6 @@ _LARGE = {
     },
 }  # fmt: skip
 
-# The large sets: deep features, official splits.
-LARGE = tuple(_LARGE)
-
 # Results of other authors that the paper cites and that are not run here.
 QUOTED = {
     "stanford40": {"AlexNet": 68.6, "EPM": 72.3, "ASPD": 75.4, "VGG19": 77.2},

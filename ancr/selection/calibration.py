@@ -10,7 +10,7 @@ from ancr._core.arrays import Array, like, namespace, row_squares, row_sums, sof
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.selection.temperature import fit_temperature
 
-__all__ = ["Trust", "brier_losses", "calibration_error", "concentration", "fit_temperature", "least_threshold"]
+__all__ = ["Trust", "brier_losses", "concentration", "fit_temperature", "least_threshold"]
 
 
 def brier_losses(decisions: Array, labels: np.ndarray, temperature: float) -> Array:
@@ -123,21 +123,3 @@ def least_threshold(confidence: np.ndarray, right: np.ndarray, precision: float)
     if not len(good):
         return np.inf, 0.0
     return float(confidence[order[good[-1]]]), (good[-1] + 1) / len(order)
-
-
-def calibration_error(probabilities: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
-    """Expected calibration error: the difference between confidence and accuracy, averaged over bins of confidence.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples,)
-        Confidence in the chosen class.
-    right : ndarray of bool of shape (n_samples,)
-        Whether it was right.
-    bins : int
-        Bins of equal width.
-    """
-    number = np.minimum((probabilities * bins).astype(int), bins - 1)
-    counts = np.bincount(number, minlength=bins)
-    apart = np.abs(np.bincount(number, probabilities - right, minlength=bins))
-    return float(apart.sum() / counts.sum())

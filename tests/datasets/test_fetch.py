@@ -10,7 +10,7 @@ import pytest
 
 from ancr.datasets import DataNotFoundError, fetch, load_stanford40, registry
 from ancr.datasets.fetch import FetchError
-from ancr.datasets.registry import DatasetInfo, Source
+from ancr.datasets.registry import DatasetInfo, RemoteFile
 from tests.datasets import trees
 
 CONTENT = bytes(range(256)) * 4096
@@ -94,7 +94,7 @@ def everything(folder):
 
 
 def test_right_checksum(server, home, register):
-    register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
+    register(RemoteFile(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
     assert fetch("toy", home) == home / "toy"
     assert (home / "toy" / "file.bin").read_bytes() == CONTENT
     fetch("toy", home)
@@ -102,7 +102,7 @@ def test_right_checksum(server, home, register):
 
 
 def test_wrong_checksum_leaves_nothing(server, home, register, tmp_path):
-    register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(b"other")))
+    register(RemoteFile(f"{server.address}/file.bin", "toy/file.bin", sha256(b"other")))
     with pytest.raises(FetchError, match=r"file\.bin could not be downloaded: .*hash"):
         fetch("toy", home)
     assert everything(home / "toy") == []
@@ -111,7 +111,7 @@ def test_wrong_checksum_leaves_nothing(server, home, register, tmp_path):
 
 
 def test_cut_connection_resumes_within_a_call(server, home, register):
-    register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
+    register(RemoteFile(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
     server.cuts = 2
     fetch("toy", home)
     half = len(CONTENT) // 2
@@ -120,7 +120,7 @@ def test_cut_connection_resumes_within_a_call(server, home, register):
 
 
 def test_cut_connection_leaves_nothing_and_resumes_later(server, home, register):
-    register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
+    register(RemoteFile(f"{server.address}/file.bin", "toy/file.bin", sha256(CONTENT)))
     server.cuts = 1
     with pytest.raises(FetchError, match=r"file\.bin could not be downloaded"):
         fetch("toy", home, retries=0)
@@ -132,7 +132,7 @@ def test_cut_connection_leaves_nothing_and_resumes_later(server, home, register)
 
 def test_file_that_changed_meanwhile_comes_whole(server, home, register):
     changed = CONTENT[::-1]
-    register(Source(f"{server.address}/file.bin", "toy/file.bin", sha256(changed)))
+    register(RemoteFile(f"{server.address}/file.bin", "toy/file.bin", sha256(changed)))
     server.cuts = 1
     with pytest.raises(FetchError):
         fetch("toy", home, retries=0)
@@ -142,10 +142,10 @@ def test_file_that_changed_meanwhile_comes_whole(server, home, register):
 
 
 def test_missing_file_and_dead_server(server, home, register):
-    register(Source(f"{server.address}/gone.bin", "toy/gone.bin"))
+    register(RemoteFile(f"{server.address}/gone.bin", "toy/gone.bin"))
     with pytest.raises(FetchError, match="404"):
         fetch("toy", home)
-    register(Source("http://127.0.0.1:9/file.bin", "toy/file.bin"))
+    register(RemoteFile("http://127.0.0.1:9/file.bin", "toy/file.bin"))
     with pytest.raises(FetchError, match=r"127\.0\.0\.1"):
         fetch("toy", home, retries=0)
     assert everything(home) == []
@@ -163,7 +163,7 @@ def archive_of(files):
 
 def test_archive_is_unpacked_once(server, home, register):
     server.files["/toy.tgz"] = archive_of({"inside/a.txt": b"a", "inside/b.txt": b"b"})
-    register(Source(f"{server.address}/toy.tgz", "toy/toy.tgz", archive=True))
+    register(RemoteFile(f"{server.address}/toy.tgz", "toy/toy.tgz", archive=True))
     fetch("toy", home)
     visible = {path.name for path in everything(home / "toy") if not path.name.startswith(".")}
     assert visible == {"inside", "a.txt", "b.txt"}
@@ -178,7 +178,7 @@ def test_tree_laid_out_by_hand_is_not_fetched(home):
 
 def test_broken_archive_leaves_nothing(server, home, register):
     server.files["/toy.tgz"] = archive_of({"inside/a.txt": CONTENT * 3})[:-2000]
-    register(Source(f"{server.address}/toy.tgz", "toy/toy.tgz", archive=True))
+    register(RemoteFile(f"{server.address}/toy.tgz", "toy/toy.tgz", archive=True))
     with pytest.raises(FetchError, match="archive is broken"):
         fetch("toy", home)
     assert everything(home / "toy") == []
@@ -192,7 +192,7 @@ def test_cars_cannot_be_fetched(home):
 
 
 def test_failed_fetch_still_reads_as_absent(home, monkeypatch):
-    dead = Source("http://127.0.0.1:9/x.zip", "stanford40/x.zip", archive=True)
+    dead = RemoteFile("http://127.0.0.1:9/x.zip", "stanford40/x.zip", archive=True)
     info = registry.REGISTRY["stanford40"]
     monkeypatch.setitem(registry.REGISTRY, "stanford40", DatasetInfo(**{**vars(info), "sources": (dead,)}))
     with pytest.raises(FetchError):

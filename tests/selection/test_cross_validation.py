@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV, Space
 from ancr.datasets import per_class_split
-from ancr.selection.calibration import calibration_error
 from tests.array_libraries import without_dispatch
 from tests.grids import spaces_with
 
@@ -17,6 +16,13 @@ from tests.grids import spaces_with
 LINEAR = {"spaces": ("linear",), "constraints": ("simplex",), "rules": ("res",)}
 SMALL = {"alphas": (1e-2, 1e-1), "relaxations": (0.3, None), **LINEAR}
 SPACES = {"spaces": spaces_with(1.0), "alphas": (1e-2, 1e-1), "relaxations": (0.3, None)}
+
+
+def calibration_error(probabilities, right, bins=15):
+    """Expected calibration error: the difference between confidence and accuracy, averaged over bins of confidence."""
+    number = np.minimum((probabilities * bins).astype(int), bins - 1)
+    apart = np.abs(np.bincount(number, probabilities - right, minlength=bins))
+    return float(apart.sum() / len(right))
 
 
 @pytest.fixture(scope="module")
