@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ancr._core.spreadsheet import harmless
-from ancr.cli.options import (
-    FILE,
-    IMAGE_FEATURES,
-    LABEL,
-    STANDARDIZE,
-    check_output,
-    prepared,
-    readable_errors,
-    say,
-    say_of,
-)
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say, say_of
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -186,7 +176,7 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         pipeline, vectors, names = trained.build(), [], []
         with progress_bar("reading") as advance:
             for part in read_queries(pool, trained.features, trained.plan.columns, trained.samples.shape[1]):
-                vectors.append(prepared(pipeline, part))
+                vectors.append(pipeline[:-1].transform(part.vectors))
                 names += part.names.tolist()
                 advance(len(part))
         inputs = np.concatenate(vectors)

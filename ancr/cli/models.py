@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ancr._core.spreadsheet import harmless
-from ancr.cli.options import (
-    FILE,
-    IMAGE_FEATURES,
-    LABEL,
-    STANDARDIZE,
-    check_output,
-    prepared,
-    readable_errors,
-    say,
-    say_of,
-)
+from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say, say_of
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -135,7 +125,7 @@ def _predictions(trained: "Model", chunks: Iterator["Samples"], top: int = 5) ->
     pipeline = None
     for queries in chunks:
         pipeline = pipeline or trained.build()
-        decisions, probabilities, explanations = pipeline[-1].judge(prepared(pipeline, queries), top=top)
+        decisions, probabilities, explanations = pipeline[-1].judge(pipeline[:-1].transform(queries.vectors), top=top)
         rows = []
         for name, chance, order, why in zip(
             queries.names, probabilities, np.sort(decisions, axis=1), explanations, strict=True

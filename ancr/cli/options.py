@@ -13,9 +13,6 @@ import click
 from ancr._core.messages import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
-    from sklearn.pipeline import Pipeline
-
     from ancr.samples.column_plan import ColumnPlan
     from ancr.samples.sample_set import Samples
 
@@ -92,11 +89,6 @@ def say_of(data: Path, samples: "Samples", plan: "ColumnPlan") -> None:
     """Say which samples are left out and what is done with columns, on stderr."""
     for sentence in filter(None, (samples.left_out, plan.reason)):
         say(f"{data}: {sentence}", err=True)
-
-
-def prepared(pipeline: "Pipeline", samples: "Samples") -> "np.ndarray":
-    """Samples as the last step of a fitted pipeline sees them."""
-    return pipeline[:-1].transform(samples.vectors) if len(pipeline) > 1 else samples.vectors
 
 
 def check_output(output: Path, *inputs: Path) -> None:

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 
 from ancr._core.files import PathLike
 from ancr._core.locations import WrongTreeError, describe_tree
-from ancr.samples.image_folders import Found, flat_images, folder_images, listed_images, open_image_list, warn_of_doubts
+from ancr.samples.image_folders import Found, flat_images, folder_images, listed_images, warn_of_doubts
 from ancr.samples.readers import read_arrays, read_table
 from ancr.samples.sample_set import DataWarning, Samples
 from ancr.samples.table_files import open_table
@@ -136,7 +136,7 @@ def load_folder(path: PathLike, *, label_from: str = "folder") -> Bunch:
 def find_images(path: Path, flat: bool = False) -> Found:
     """``(samples, ignored files)`` of a folder or of a CSV; the images of a flat one are named after their classes."""
     if path.is_file() and path.suffix.lower() == ".csv":
-        return listed_images(open_image_list(path))
+        return listed_images(open_table(path))
     if not path.is_dir():
         raise FileNotFoundError(f"path={str(path)!r} is neither a folder nor a .csv file")
     return flat_images(path) if flat else folder_images(path)
@@ -145,5 +145,5 @@ def find_images(path: Path, flat: bool = False) -> Found:
 def _bunch_of_labelled(samples: Samples) -> Bunch:
     if samples.n_unlabelled:
         warnings.warn(f"{samples.name}: {samples.left_out}", DataWarning, stacklevel=3)
-    kept = samples.take(samples.target >= 0)
+    kept = samples.take(samples.target >= 0) if samples.n_unlabelled else samples
     return Bunch(**kept.bunch(), filenames=kept.names, n_unlabelled=samples.n_unlabelled)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ancr.axes.spaces import Space
@@ -120,8 +120,8 @@ class ColumnPlan:
         return {"spaces": SPACES_OF_COLUMNS} if self.columns and self.standardize else {}
 
     def pipeline(self, classifier: BaseEstimator) -> Pipeline:
-        """A classifier behind the preparation of its columns."""
-        return make_pipeline(*self._steps(), classifier)
+        """A classifier behind the preparation of its columns, which is always the first step."""
+        return Pipeline([("columns", *(self._steps() or ["passthrough"])), ("classifier", classifier)])
 
     def fit(self, vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """A function that prepares samples, as learned from these; no samples at all are fine for it."""

@@ -4,14 +4,14 @@ import hashlib
 import os
 import warnings
 from collections import defaultdict
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from ancr._core.locations import WrongTreeError, describe_tree
 from ancr.samples.sample_set import DataWarning, Samples
-from ancr.samples.table_files import Table, csv_rows, csv_table, some
+from ancr.samples.table_files import Table, some
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 _UNLABELLED = ("unlabelled", "unlabeled")
@@ -94,20 +94,6 @@ def _files(folder: Path, root: Path, deep: bool) -> list[Path]:
     ]
 
 
-def open_image_list(path: Path) -> Table:
-    """Open a CSV of path, label and perhaps ``is_train``; the first line is a header if it has the column names."""
-    rows = ((line, cells) for line, cells in csv_rows(path) if any(map(str.strip, cells)))
-    first = next(rows, None)
-    if first is None:
-        raise ValueError(f"{path} is empty; expected the columns path,label")
-    header = [cell.strip().lower() for cell in first[1]]
-    if {"path", "label"} <= set(header):
-        return csv_table(path, header, rows)
-    if len(header) < 2:
-        raise ValueError(f"{path} has 1 column, but expected path,label")
-    return csv_table(path, list(_LIST[: len(header)]), chain([first], rows))
-
-
 def lists_images(table: Table) -> bool:
     """Whether a table is a list of images."""
     return {"path", "label"} <= {name.lower() for name in table.columns}
@@ -115,15 +101,14 @@ def lists_images(table: Table) -> bool:
 
 def listed_images(table: Table) -> Found:
     """The images that a CSV lists; paths are relative to it."""
-    table.columns[:] = [name.lower() if name.lower() in _LIST else name for name in table.columns]
-    names = [name for name in _LIST if name in table.columns]
-    table.check_columns(names)
+    at = {"path": "path", "label": "label", **{name.lower(): name for name in table.columns if name.lower() in _LIST}}
+    table.check_columns(at.values())
     rows: list[_Row] = []
-    for chunk in table.chunks(names, 2**14):
-        paths, labels = chunk.texts("path"), chunk.labels("label")
+    for chunk in table.chunks(list(at.values()), 2**14):
+        paths, labels = chunk.texts(at["path"]), chunk.labels(at["label"])
         if "" in paths:
             raise ValueError(f"{chunk.where(paths.index(''), 'path')}: the path is missing")
-        flags = chunk.flags("is_train") if "is_train" in names else [None] * len(paths)
+        flags = chunk.flags(at["is_train"]) if "is_train" in at else [None] * len(paths)
         files = [table.path.parent / Path(path).expanduser() for path in paths]
         rows += zip(files, labels, flags, strict=True)
     _check_list(table.path, rows)

@@ -21,8 +21,8 @@ _USUAL = {
 _NAMES = ("name", "image_names", "path")
 Target = str | Path | ArrayLike | None
 _TABLES, _ARRAYS = (".csv", ".parquet"), (".npz", ".npy", ".mat")
-# Cells in memory at a time while a table is read.
-_CHUNK_CELLS = 2**18
+# Cells in memory at a time while a table is read: few enough for a cache, since a chunk is turned into columns.
+_CHUNK_CELLS = 2**14
 # Samples classified at a time: many blocks of every solver, and few enough for any dictionary.
 CHUNK_ROWS = 3072
 

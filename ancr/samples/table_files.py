@@ -34,7 +34,7 @@ def label_text(value: object) -> str | None:
     >>> [label_text(value) for value in ("cat ", "NA", "?", 1.0, "", " ", None, float("nan"), "NaN")]
     ['cat', 'NA', '?', '1', None, None, None, None, None]
     """
-    if value is None or is_scalar_nan(value) or is_pandas_na(value):
+    if not isinstance(value, str) and (value is None or is_scalar_nan(value) or is_pandas_na(value)):
         return None
     text = cell_text(value)
     return text if text and text.lower() != "nan" else None
@@ -177,18 +177,15 @@ def open_table(path: Path) -> Table:
         raise ValueError(f"{path} is empty")
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         raise ValueError(f"{path} has one column, {shown(header[0])}; separate columns by commas")
-    return csv_table(path, [name.strip() for name in header], numbered)
-
-
-def csv_table(path: Path, columns: list[str], numbered: Iterator[tuple[int, list[str]]]) -> Table:
-    """The `Table` of rows that `csv_rows` gives."""
+    columns = [name.strip() for name in header]
 
     def read(names: Sequence[str], rows: int) -> Iterator[Chunk]:
         places, first = [columns.index(name) for name in names], 1
         while part := list(islice(numbered, rows)):
             lines, cells = zip(*part, strict=True)
             _check_lengths(path, columns, first, part)
-            yield Chunk(path, first, {columns[j]: [row[j] for row in cells] for j in places}, lines)
+            by_column = list(zip(*cells, strict=True))
+            yield Chunk(path, first, {columns[j]: by_column[j] for j in places}, lines)
             first += len(part)
 
     return Table(path, columns, read)

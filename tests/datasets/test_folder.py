@@ -87,9 +87,8 @@ def test_class_names_that_differ_in_case(tmp_path):
         load_folder(tmp_path / "list.csv")
 
 
-@pytest.mark.parametrize("header", ["", "path,label,is_train\n"])
-def test_csv(folder, header):
-    (folder / "list.csv").write_text(f"{header}cat/1.jpg,feline,1\ndog/1.jpg,canine,0\n")
+def test_csv(folder):
+    (folder / "list.csv").write_text("path,label,is_train\ncat/1.jpg,feline,1\ndog/1.jpg,canine,0\n")
     bunch = load_folder(folder / "list.csv")
     assert bunch.target_names.tolist() == ["canine", "feline"]
     assert bunch.target.tolist() == [1, 0]
@@ -110,7 +109,7 @@ def test_csv_columns_in_any_order(folder):
         ("path,label\ncat/1.jpg,\n", r"list\.csv holds no label"),
         ("", "is empty"),
         ("path,label\n", "no rows"),
-        ("cat/1.jpg\n", "1 column"),
+        ("cat/1.jpg\n", "lacks the columns path, label"),
         ("path,label,is_train\ncat/1.jpg,a,maybe\n", "is_train='maybe'"),
     ],
 )
