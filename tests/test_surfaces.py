@@ -100,14 +100,18 @@ def train(path, tmp_path, *options):
     return Model.load(model), result
 
 
-def studio_answers(source, vectors, labels):
+def studio_answers(source, vectors):
     """Labels and probabilities that a studio gives, at the temperature that a classifier has without calibration."""
-    studio = Studio(source)
-    try:
+
+    def answers(studio):  # in the worker's thread, which alone touches the state
         settings = {**studio.state.settings, "alpha": 0.1, "normalize": True}
         fitted = studio.recogniser.snapshot(settings).fit()
-        judged = [studio.recogniser.judge([Query(vector, None, settings)])[0] for vector in vectors]
+        judged = studio.recogniser.judge([Query(vector, None, settings) for vector in vectors])
         return [answer.label for answer in judged], fitted.classifier.predict_proba(fitted.rows(vectors))
+
+    studio = Studio(source)
+    try:
+        return studio.worker.submit("read", answers).result()
     finally:
         studio.close()
 
@@ -138,7 +142,7 @@ def test_a_file_is_read_alike_everywhere(kind, request, tmp_path):
     proba = clf.predict_proba(X)
     np.testing.assert_allclose(model.build().predict_proba(X), proba, rtol=0, atol=1e-12)
     assert model.build().predict(X).tolist() == clf.predict(X).tolist()
-    answers, chances = studio_answers(source, X, expected)
+    answers, chances = studio_answers(source, X)
     assert answers == clf.predict(X).tolist()
     np.testing.assert_allclose(chances, proba, rtol=0, atol=1e-12)
     assert invoke(["predict", tmp_path / "model.npz", path, "-o", tmp_path / "out.csv"]).exit_code == 0
@@ -203,7 +207,7 @@ def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
     clf = ancr.ANCRClassifier(alpha=0.1).fit(known.vectors, known.class_names[known.target])
     proba = clf.predict_proba(samples.vectors)
     np.testing.assert_allclose(model.build().predict_proba(samples.vectors), proba, rtol=0, atol=1e-12)
-    answers, chances = studio_answers(source, samples.vectors, samples.labels)
+    answers, chances = studio_answers(source, samples.vectors)
     assert answers == clf.predict(samples.vectors).tolist() == model.build().predict(samples.vectors).tolist()
     np.testing.assert_allclose(chances, proba, rtol=0, atol=1e-12)
     # Features that are written to a file keep what has no label.

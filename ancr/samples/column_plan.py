@@ -121,15 +121,18 @@ class ColumnPlan:
 
     def pipeline(self, classifier: BaseEstimator) -> Pipeline:
         """A classifier behind the preparation of its columns, which is always the first step."""
-        return Pipeline([("columns", *(self._steps() or ["passthrough"])), ("classifier", classifier)])
+        return Pipeline([("columns", self._transformer() or "passthrough"), ("classifier", classifier)])
 
     def fit(self, vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """A function that prepares samples, as learned from these; no samples at all are fine for it."""
-        steps = [step.fit(vectors) for step in self._steps()]
-        return lambda rows: steps[0].transform(rows) if steps and len(rows) else rows
+        transformer = self._transformer()
+        if transformer is None:
+            return lambda rows: rows
+        fitted = transformer.fit(vectors)
+        return lambda rows: fitted.transform(rows) if len(rows) else rows
 
-    def _steps(self) -> list[StandardColumns]:
-        return [StandardColumns()] if self.standardize else []
+    def _transformer(self) -> StandardColumns | None:
+        return StandardColumns() if self.standardize else None
 
 
 def share_one_range(samples: np.ndarray) -> bool:
