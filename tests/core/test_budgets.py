@@ -64,15 +64,15 @@ def test_a_classifier_that_runs_out_of_memory_gives_the_same_labels(non_numpy, m
     rng = np.random.default_rng(0)
     samples, queries = non_numpy(rng.standard_normal((30, 6))), non_numpy(rng.standard_normal((25, 6)))
     clf = ANCRClassifier().fit(samples, np.arange(30) % 3)
-    whole, solve, sizes = to_numpy(clf.predict(queries)), DeviceWorkingSet.solve, []
+    whole, solve, sizes = to_numpy(clf.predict(queries)), DeviceWorkingSet.solve_block, []
 
-    def fits_five(solver, rows, history=False):
-        sizes.append(rows.shape[0])
-        if rows.shape[0] > 5:
+    def fits_five(solver, block, history=False):
+        sizes.append(len(block))
+        if len(block) > 5:
             raise OutOfMemoryError
-        return solve(solver, rows, history)
+        return solve(solver, block, history)
 
-    monkeypatch.setattr(DeviceWorkingSet, "solve", fits_five)
+    monkeypatch.setattr(DeviceWorkingSet, "solve_block", fits_five)
     with pytest.warns(UserWarning, match="out of memory") as caught:
         np.testing.assert_array_equal(to_numpy(clf.predict(queries)), whole)
     assert len(caught) == 1

@@ -212,14 +212,14 @@ def test_uncertified_queries_are_reported(monkeypatch):
     rng = np.random.default_rng(4)
     atoms, queries = rng.standard_normal((30, 5)), rng.standard_normal((4, 5))
     solver = HostWorkingSet().prepare(solve(atoms, queries).problem)
-    finish = solver.solve
+    finish = solver.solve_block
 
     def give_up(queries, **options):
         solution = finish(queries, **options)
         solution.converged[0] = False
         return solution
 
-    monkeypatch.setattr(solver, "solve", give_up)
+    monkeypatch.setattr(solver, "solve_block", give_up)
     with pytest.warns(match="could not be certified"):
         solver.map(queries, lambda solution: solution)
 
