@@ -3,7 +3,7 @@
     python benchmarks/open_set.py
 
 CUB-200-2011 features: every fifth class is held out, `ANCRClassifierCV` is fitted on the others, and all test images
-are classified with ``reject=True``. Prints accuracy, the precision requested and the one reached, on known classes and
+are classified with `RejectOption`. Prints accuracy, the precision requested and the one reached, on known classes and
 with unknown classes among the queries, and how well `confidence` separates the two.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import ancr
+from ancr.model_selection import RejectOption
 from ancr.paper.paper_sources import StoredFeatures
 
 
@@ -20,13 +21,14 @@ def main():
     X, queries = split.X.astype(np.float32), split.queries.astype(np.float32)
     known = split.y % 5 != 0
     grid = {"spaces": ["linear"], "constraints": ["simplex"], "rules": ["res"]}
-    clf = ancr.ANCRClassifierCV(**grid, alphas=(1e-2, 1e-1), relaxations=(1.0, 10.0, None), precision=0.9)
-    clf.fit(X[known], split.y[known])
+    search = ancr.ANCRClassifierCV(**grid, alphas=(1e-2, 1e-1), relaxations=(1.0, 10.0, None))
+    careful = RejectOption(search, precision=0.9).fit(X[known], split.y[known])
+    clf = careful.estimator_
     familiar = split.truth % 5 != 0
-    answers, confidence = clf.predict(queries, reject=True), clf.confidence(queries)
+    answers, confidence = careful.predict(queries), careful.confidence(queries)
     kept, right = answers != -1, answers == split.truth
-    print(f"chosen: alpha={clf.alpha_:g}, relaxation={clf.relaxation_}; requested precision {clf.precision:.2f}")
-    print(f"held-out training samples: accuracy {clf.best_score_:.3f}, accepted {clf.trust_.coverage:.3f}")
+    print(f"chosen: {clf.best_estimator_}; requested precision {careful.precision:.2f}")
+    print(f"held-out training samples: accuracy {clf.best_score_:.3f}, accepted {careful.trust_.coverage:.3f}")
     print(
         f"known classes: accuracy {clf.score(queries[familiar], split.truth[familiar]):.3f}, accepted "
         f"{kept[familiar].mean():.3f}, precision {right[familiar & kept].mean():.3f}"

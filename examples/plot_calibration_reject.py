@@ -3,7 +3,7 @@ Calibrated probabilities, and answers withheld
 ==============================================
 
 The same left-out samples that choose the settings also calibrate the probabilities of ``ANCRClassifierCV`` and say how
-far a code can be trusted. ``predict(X, reject=True)`` withholds the answers that cannot.
+far a code can be trusted. ``RejectOption`` withholds the answers that cannot.
 """
 
 # %%
@@ -11,9 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 
 from ancr import ANCRClassifier, ANCRClassifierCV
+from ancr.model_selection import RejectOption
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=150, stratify=y, random_state=0)
@@ -34,7 +36,8 @@ ax.legend()
 
 # %%
 # Noise is no digit. Withheld answers are ``reject_label_``; of the digits few are withheld, of the noise nearly all.
+careful = RejectOption(FrozenEstimator(chosen)).fit(X_train, y_train)
 noise = np.random.default_rng(0).integers(0, 17, (200, 64)).astype(float)
 for name, queries in (("digits", X_test), ("noise", noise)):
-    withheld = chosen.predict(queries, reject=True) == chosen.reject_label_
+    withheld = careful.predict(queries) == careful.reject_label_
     print(f"{name}: {withheld.mean():.1%} withheld")

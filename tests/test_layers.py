@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 
 from ancr import (
     ANCRClassifier,
@@ -29,6 +30,7 @@ from ancr import (
     next_to_label,
     solve,
 )
+from ancr.model_selection import RejectOption
 from ancr.solvers import ADMM
 
 ROOT = Path(__file__).parents[1]
@@ -194,7 +196,8 @@ def test_cross_validation_calls_downwards(digits):
     with Upwards() as calls:
         clf = ANCRClassifierCV(alphas=[1e-3, 1e-1], cv=3)
         classify(clf, X, y, Q)
-        clf.predict(Q, reject=True), clf.confidence(Q)
+        reject = RejectOption(FrozenEstimator(clf)).fit(X, y)
+        reject.predict(Q), reject.confidence(Q)
     assert sorted(calls.found) == []
 
 

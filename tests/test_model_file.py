@@ -114,6 +114,6 @@ def test_a_model_of_ancr_cv_keeps_what_was_chosen(tmp_path):
     loaded = Model.load(tmp_path / "model.npz")
     again = loaded.build()
     assert again[-1].best_params_ == fitted[-1].best_params_
-    assert set(again[-1].cv_results_["param_alpha"]) == {fitted[-1].alpha_}
+    assert set(again[-1].cv_results_["param_alpha"]) == {fitted[-1].best_params_["alpha"]}
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
-    np.testing.assert_allclose(again[-1].temperature_, fitted[-1].temperature_, rtol=1e-2)
+    np.testing.assert_allclose(again[-1].best_estimator_.temperature, fitted[-1].best_estimator_.temperature, rtol=1e-2)

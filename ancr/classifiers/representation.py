@@ -59,6 +59,15 @@ def check_two_classes(classes: Array) -> None:
         raise ValueError(f"y must hold at least two classes, got one class: {plain(classes[0])}")
 
 
+def chosen_classifier(estimator: Any) -> BaseRepresentationClassifier:
+    """The fitted classifier of the family that an estimator is, or that it chose, if it is a search."""
+    found = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(found, BaseRepresentationClassifier):
+        raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
+    check_is_fitted(found)
+    return found
+
+
 def _of_some_weight(space: Space, X: Array, weights: np.ndarray | None) -> Array:
     """The samples that are used."""
     if weights is None or weights.all():
@@ -252,10 +261,10 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         _check_n_features(self, X, reset=reset)
         return X
 
-    def learn(self, space: Space, dictionary: BaseDictionary, prepare: Any = None) -> Any:
+    def learn(self, space: Space, dictionary: BaseDictionary) -> Any:
         """As `fit`, for a space that is prepared and the dictionary of its samples."""
         check_two_classes(dictionary.classes)
-        learned = (prepare or self._prepare)(space, dictionary)
+        learned = self._prepare(space, dictionary)
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         self.space_, self.dictionary_, self.classes_ = space, dictionary, dictionary.classes
         for name, value in learned.items():
@@ -450,7 +459,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        return softmax(self._decisions("predict_proba", X) / self._divisor)
+        return softmax(self._decisions("predict_proba", X) / self.temperature)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba`, finite where probabilities are too small for their precision.
@@ -474,7 +483,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         >>> bool(np.allclose(np.exp(clf.predict_log_proba(X[:4])), clf.predict_proba(X[:4])))
         True
         """
-        return log_softmax(self._decisions("predict_log_proba", X) / self._divisor)
+        return log_softmax(self._decisions("predict_log_proba", X) / self.temperature)
 
     def residuals(self, X: Any) -> Array:
         """Class residuals r_i = ‖y − X_i c_i‖, which do not depend on the rule.
@@ -540,10 +549,6 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
         return explain
 
-    @property
-    def _divisor(self) -> float:
-        return self.temperature
-
     def judge(self, X: Any, top: int = 5) -> tuple[Array, Array, list[Explanation]]:
         """Decision values, probabilities and explanations together, from coding each query once.
 
@@ -570,4 +575,4 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
         decisions, explanations = zip(*self.map_solutions("judge", X, both), strict=True)
         decisions = concat(decisions)
-        return decisions, softmax(decisions / self._divisor), list(chain.from_iterable(explanations))
+        return decisions, softmax(decisions / self.temperature), list(chain.from_iterable(explanations))

@@ -20,6 +20,7 @@ def predict_certified(classifier: Any, queries: np.ndarray) -> tuple[Any, Callab
     certified. The share is None for closed forms and for classifiers of other packages.
     """
     steps, final = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
+    final = getattr(final, "best_estimator_", final)
     if not isinstance(final, BaseRepresentationClassifier):
         return classifier.predict(queries), lambda: None
     proofs: list[Any] = []

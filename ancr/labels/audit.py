@@ -12,18 +12,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import has_fit_parameter
 
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.checks import check_labels
 from ancr._core.messages import naming
-from ancr.classifiers import RepresentationClassifier
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.representation import BaseRepresentationClassifier, chosen_classifier
 from ancr.dictionary.atoms import check_samples
 from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, repetition
 from ancr.labels.held_out import HeldOut, Witnesses, can_leave_out, judge_in_folds, leave_each_out
 from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
 from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
-from ancr.selection.cross_validation import ANCRClassifierCV, RepresentationClassifierCV
+from ancr.selection.best_of_search import BestOfSearch
+from ancr.selection.cross_validation import ANCRClassifierCV
 from ancr.selection.temperature import fit_temperature
 
 # The least that a suspicious sample keeps of its weight: at zero it could not be judged again.
@@ -226,9 +227,9 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     y : array-like of shape (n_samples,)
         Their labels, some of them wrong.
     estimator : classifier or None, default=None
-        A classifier of this package, not fitted. None means `ANCRClassifierCV`, which chooses settings by the Brier
-        score of held-out samples: it is bounded, so that wrong labels, on which good settings are sure and contradict,
-        do not decide, as they do with a log loss.
+        A classifier or a search of this package; it is cloned and fitted. None means `ANCRClassifierCV`, which chooses
+        settings by the Brier score of held-out samples: it is bounded, so that wrong labels, on which good settings are
+        sure and contradict, do not decide, as they do with a log loss.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group (a session, a patient) do not judge each other: they are held out together, in five folds
         or as many as there are groups, each with a fit of its own, and judged once.
@@ -250,12 +251,12 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     [10, 20, 30]
     """
     estimator = ANCRClassifierCV() if estimator is None else estimator
-    if not isinstance(estimator, BaseRepresentationClassifier):
+    if not isinstance(estimator, (BaseRepresentationClassifier, BestOfSearch)):
         raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
     X, y = check_samples(X), check_labels(y)
     check_consistent_length(range(X.shape[0]), y)
     if groups is None:
-        return audit_fitted(clone(estimator).fit(X, y), y)
+        return audit_fitted(chosen_classifier(clone(estimator).fit(X, y)), y)
     return _audit_groups(estimator, X, y, check_labels(groups, "groups"))
 
 
@@ -264,12 +265,11 @@ def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -
         check_consistent_length(y, groups)
     classes, given = np.unique(y, return_inverse=True)
     folds = _folds_of_groups(given, groups)
-    searches = isinstance(estimator, RepresentationClassifierCV)
-    fitted = clone(estimator).fit(X, y, groups=groups) if searches else clone(estimator).fit(X, y)
-    chosen = RepresentationClassifier(**fitted.best_params_) if searches else estimator
+    searches = {"groups": groups} if has_fit_parameter(estimator, "groups") else {}
+    fitted = chosen_classifier(clone(estimator).fit(X, y, **searches))
     if not fitted.dictionary_.knows_lengths:
         raise ValueError("groups: space='precomputed' has no k(y, y) of samples held out; give a callable kernel")
-    judgement = judge_in_folds(chosen, X, y, folds, fitted.space_.part)
+    judgement = judge_in_folds(fitted, X, y, folds, fitted.space_.part)
     found = errors_of(judgement, given)
     return make_audit(judgement, y, fitted, first=found, last=found, classes=classes)
 

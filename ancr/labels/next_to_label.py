@@ -18,13 +18,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, validate_data
 
 from ancr._core.arrays import Array, check_same_kind, in_double, is_non_numpy, map_rows, take_rows, to_numpy
 from ancr._core.axis import check_takes
 from ancr._core.messages import naming
 from ancr.axes.problem import Problem
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.representation import chosen_classifier
 from ancr.dictionary.atoms import BaseDictionary, check_samples
 from ancr.dictionary.products import Queries
 from ancr.solvers.choice import make_solver
@@ -90,9 +90,7 @@ def next_to_label(
     >>> len(next_to_label(clf, X[50:300], 10))
     10
     """
-    if not isinstance(estimator, BaseRepresentationClassifier):
-        raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
-    check_is_fitted(estimator)
+    estimator = chosen_classifier(estimator)
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number above 0, got {n!r}")
     samples = _checked_pool(estimator, pool)

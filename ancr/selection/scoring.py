@@ -89,15 +89,15 @@ class Outcome:
         """Keep the scores alone: decision values of many settings would not fit in memory."""
         self.decisions = self.concentrations = None
 
+    def remember(self, again):
+        """Take back decision values that were forgotten, from outcomes of the same candidate."""
+        same = next(one for one in again if one.rule is self.rule)
+        self.decisions, self.concentrations = same.decisions, same.concentrations
+
     @property
     def settings(self):
         """What tells this setting from the others, as parameters of a classifier."""
         return {**self.candidate.settings, "rule": self.rule}
-
-    @property
-    def params(self):
-        """Parameters of the `RepresentationClassifier` with this setting."""
-        return self.settings
 
 
 def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations, space):
@@ -366,7 +366,7 @@ def results_table(outcomes, scoring, running):
         aside[setting.places] |= setting.leaks
     order = np.lexsort((-means, -over_rules, aside))
     table = {
-        "params": [outcome.params for outcome in outcomes],
+        "params": [outcome.settings for outcome in outcomes],
         "mean_test_score": means,
         "mean_over_rules": over_rules,
         "standard_error": np.array([score.std(ddof=1) / np.sqrt(len(score)) for score in scores]),

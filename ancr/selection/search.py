@@ -15,15 +15,53 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
+from ancr._core.axis import AxisObject
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import Space
+from ancr.selection.folds import Splits
 from ancr.selection.scoring import Candidate, Folds, Outcome, best_setting, choose, leave_one_out
 
 # Spaces that the screening keeps, and the most samples that it looks at.
 KEPT_SPACES, SCREENED_SAMPLES = 3, 1500
-# λ of the ridge regression that screens.
-SCREENING_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
+# More samples than this are not needed to choose settings.
+MOST_SAMPLES = 6000
+
+
+class Search(AxisObject):
+    """How a grid is searched, and what counts as best.
+
+    Parameters
+    ----------
+    how : {"screened", "full"}, default="screened"
+        ``"full"`` tries every combination. ``"screened"`` tries ridge regression on the free set at λ = 1e-3 … 1 in
+        every space, on about 1,500 samples if there are more; in the three best spaces every quadratic, set and
+        relaxation at the middle λ; then the neighbours of the best of these in λ and in the relaxation. A grid of one
+        space is tried in full.
+    one_standard_error : bool, default=False
+        Take the setting with the sparsest codes among those within one standard error of the best: fewer samples to
+        show and faster answers, for a loss that the training set cannot show but that is there on average. (Atoms are
+        counted in z, the code in the set; codes on the free and affine sets use every atom.)
+
+    Examples
+    --------
+    >>> from ancr import ANCRClassifierCV
+    >>> from ancr.model_selection import Search
+    >>> ANCRClassifierCV(search=Search("full", one_standard_error=True))
+    ANCRClassifierCV(search=Search(how='full', one_standard_error=True))
+    """
+
+    def __init__(self, how: str = "screened", one_standard_error: bool = False) -> None:
+        self.how, self.one_standard_error = how, one_standard_error
+
+
+def named_search(search: str | Search) -> Search:
+    """The search with this name; an object is returned unchanged, after checking it."""
+    found = search if isinstance(search, Search) else Search(search)
+    constraints = {"how": [StrOptions({"screened", "full"})], "one_standard_error": ["boolean"]}
+    validate_parameter_constraints(constraints, found.get_params(), caller_name="Search")
+    return found
 
 
 @dataclass(frozen=True)
@@ -36,7 +74,7 @@ class HeldOut:
         Samples, of any library, and labels.
     rules : sequence
         Rules, by name or as objects; each candidate is scored with all of them.
-    splits : callable or None
+    splits : Splits or None
         Gives the folds ``[(train, test), …]`` of the samples with these row numbers; None leaves single samples out.
     rows : ndarray
         Row numbers of X among all training samples.
@@ -47,7 +85,7 @@ class HeldOut:
     X: Any
     y: np.ndarray
     rules: Sequence[Any]
-    splits: Callable[[np.ndarray], list[Any]] | None
+    splits: Splits | None
     rows: np.ndarray
     weights: np.ndarray | None = None
 
@@ -60,6 +98,10 @@ class HeldOut:
             return list(leave_one_out(dictionary, candidates, self.rules, code))
         folds = Folds(candidates, self.rules, solver, code, space)
         return list(folds.outcomes(self.X, self.y, np.unique(self.y), self.splits(self.rows), self.weights))
+
+    def one_by_one(self) -> HeldOut:
+        """The same samples, each held out alone."""
+        return replace(self, splits=None)
 
     def stratified(self, size: int, space: Space) -> HeldOut:
         """About ``size`` of the samples, as many of each class as its share, and two where there are two.
@@ -79,8 +121,8 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Search:
-    """A search over spaces and settings.
+class Run:
+    """A search that is under way.
 
     Attributes
     ----------
@@ -92,10 +134,10 @@ class Search:
         All samples, and those to screen with.
     solver, code : object
         How codes are found, and which of a relaxed problem's codes is classified with.
-    scoring, one_standard_error : object
+    scoring : str
         As for `choose`.
-    report : callable or None
-        Called without arguments after each of `n_steps` steps.
+    search : Search
+        How the grid is searched.
     """
 
     grid: dict[Space, list[Candidate]]
@@ -105,23 +147,30 @@ class Search:
     solver: Any
     code: str | None
     scoring: str
-    one_standard_error: bool
-    report: Callable[[], Any] | None = None
+    search: Search
 
-    def full(self) -> tuple[list[Outcome], list[Outcome]]:
-        """All outcomes, and those among which to choose: all of them."""
+    def outcomes(self, step: Callable[[], Any]) -> tuple[list[Outcome], list[Outcome]]:
+        """All outcomes, and those among which to choose; ``step()`` is called after each of `n_steps` steps."""
+        return self._full(step) if self._is_full else self._screened(step)
+
+    @property
+    def _is_full(self) -> bool:
+        return self.search.how == "full" or len(self.grid) == 1
+
+    @property
+    def n_steps(self) -> int:
+        """Number of spaces that the search goes through, one for each stage in which it does."""
+        return len(self.grid) if self._is_full else len(self.screeners) + min(KEPT_SPACES, len(self.grid)) + 1
+
+    def _full(self, step: Callable[[], Any]) -> tuple[list[Outcome], list[Outcome]]:
         running: list[Outcome] = []
-        step = self._steps()
         for space, candidates in self.grid.items():
             self._add(running, space, candidates, "grid")
             step()
         return running, running
 
-    def screened(self) -> tuple[list[Outcome], list[Outcome]]:
-        """All outcomes, and those among which to choose: the ones in the grid, in a space kept, on all samples."""
-        if len(self.grid) == 1:
-            return self.full()
-        step = self._steps()
+    def _screened(self, step: Callable[[], Any]) -> tuple[list[Outcome], list[Outcome]]:
+        """Those among which to choose are the ones in the grid, in a space kept, on all samples."""
         screening, ranked = self._screen(step)
         kept = ranked[:KEPT_SPACES]
         wanted = {candidate for space in kept for candidate in self.grid[space]}
@@ -134,18 +183,8 @@ class Search:
         step()
         return [*(one for one in screening if one not in running), *running], running
 
-    def n_steps(self, how: str) -> int:
-        """Number of spaces that a search goes through, one for each stage in which it does."""
-        if how == "full" or len(self.grid) == 1:
-            return len(self.grid)
-        return len(self.screeners) + min(KEPT_SPACES, len(self.grid)) + 1
-
-    def _steps(self) -> Callable[[], Any]:
-        """A function to call after each step."""
-        return self.report or (lambda: None)
-
     def _best(self, outcomes: list[Outcome]) -> int:
-        return choose(outcomes, self.scoring, self.one_standard_error)
+        return choose(outcomes, self.scoring, self.search.one_standard_error)
 
     def _add(self, running: list[Outcome], space: Space, candidates: list[Candidate], stage: str) -> None:
         """Score those candidates that are not known yet; of all outcomes the best alone keeps its decision values."""

@@ -142,7 +142,7 @@ def test_objects_in_a_grid(digits):
         relaxations=[None],
         rules=["res", Energy()],
         spaces=["linear"],
-        solver=ADMM(rho=0.1, max_iter=20),
+        estimator=RepresentationClassifier(solver=ADMM(rho=0.1, max_iter=20)),
         cv=3,
     ).fit(X, y)
     assert len(clf.cv_results_["params"]) == 12
@@ -158,7 +158,7 @@ def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
         constraints=[CappedSimplex(0.2)],
         alphas=[1e-3, 1e-2],
         spaces=["linear", Space("rbf", gamma=1.0)],
-        solver=ADMM(rho=0.1, max_iter=10),
+        estimator=RepresentationClassifier(solver=ADMM(rho=0.1, max_iter=10)),
     )
     assert clf.fit(X, y).score(Q, truth) > 0.8
 

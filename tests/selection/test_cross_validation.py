@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV, Space
 from ancr.datasets import per_class_split
+from ancr.model_selection import RejectOption, Search
 from tests.array_libraries import without_dispatch
 from tests.grids import spaces_with
 
@@ -95,7 +97,7 @@ def test_a_splitter_is_asked_once():
             asked.append(1)
             return super().split(X, y, groups)
 
-    small = {**SPACES, "one_standard_error": True}
+    small = {**SPACES, "search": Search(one_standard_error=True)}
     ANCRClassifierCV(cv=Drawing(3, shuffle=True), **small).fit(X, y)
     assert len(asked) == 1
     once = ANCRClassifierCV(cv=iter(folds), **small).fit(X, y)
@@ -106,11 +108,11 @@ def test_a_splitter_is_asked_once():
 
 def test_the_chosen_setting_predicts(digits):
     X, y, queries, _ = digits
-    chosen = ANCRClassifierCV(one_standard_error=False, **SMALL).fit(X, y)
+    chosen = ANCRClassifierCV(**SMALL).fit(X, y)
     best = RepresentationClassifier(**chosen.best_params_).fit(X, y)
     np.testing.assert_array_equal(chosen.predict(queries), best.predict(queries))
     np.testing.assert_allclose(chosen.decision_function(queries), best.decision_function(queries))
-    assert chosen.best_params_["alpha"] == chosen.alpha_
+    assert chosen.best_estimator_.alpha == chosen.best_params_["alpha"]
     results = chosen.cv_results_
     assert len(results["params"]) == 4
     assert results["rank_test_score"][chosen.best_index_] == 1
@@ -150,7 +152,9 @@ def test_every_axis_can_be_searched(digits):
 def test_one_standard_error_takes_the_sparsest_that_is_not_clearly_worse(digits):
     X, y, *_ = digits
     grid = {**LINEAR, "alphas": (1e-4, 1e-3, 1e-2, 1e-1), "relaxations": (0.1, 1.0, 10.0, None), "scoring": "accuracy"}
-    best, sparse = (ANCRClassifierCV(one_standard_error=flag, **grid).fit(X, y) for flag in (False, True))
+    best, sparse = (
+        ANCRClassifierCV(search=Search(one_standard_error=flag), **grid).fit(X, y) for flag in (False, True)
+    )
     results, top = sparse.cv_results_, best.best_index_
     close = results["mean_test_score"] >= results["mean_test_score"][top] - results["standard_error"][top]
     assert close[sparse.best_index_]
@@ -187,27 +191,6 @@ def test_probabilities_follow_the_temperature_learned(digits):
     assert calibration_error(probabilities.max(axis=1), right) < 0.05
 
 
-@pytest.mark.parametrize("names", [False, True])
-def test_reject_leaves_out_the_least_certain(digits, names):
-    X, y, queries, truth = digits
-    label = np.array([f"class {k}" for k in range(10)]) if names else np.arange(10)
-    clf = ANCRClassifierCV(precision=0.99, **SMALL).fit(X, label[y])
-    answers = clf.predict(queries, reject=True)
-    kept = answers != ("rejected" if names else -1)
-    assert 0.5 < kept.mean() < 1
-    np.testing.assert_array_equal(answers[kept], clf.predict(queries)[kept])
-    confidence = clf.confidence(queries)
-    assert confidence[kept].min() >= clf.trust_.threshold > confidence[~kept].max()
-    assert (answers[kept] == label[truth][kept]).mean() > clf.score(queries, label[truth])
-
-
-def test_reject_label_must_not_be_a_label(digits):
-    X, y, queries, _ = digits
-    with pytest.raises(ValueError, match="reject_label"):
-        ANCRClassifierCV(reject_label=3, **SMALL).fit(X, y).predict(queries, reject=True)
-    assert (ANCRClassifierCV(reject_label=99, **SMALL).fit(X, y).predict(queries, reject=True) == 99).any()
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -221,7 +204,8 @@ def test_reject_label_must_not_be_a_label(digits):
         ({"spaces": []}, "spaces must hold at least one value"),
         ({"search": "some"}, "search"),
         ({"spaces": ["linear", "precomputed"]}, "'precomputed' takes inner products"),
-        ({"precision": 2.0}, "precision"),
+        ({"search": Search("some")}, "'how' parameter of Search"),
+        ({"estimator": 3}, "estimator"),
     ],
 )
 def test_bad_grids_are_named(digits, params, message):
@@ -261,7 +245,7 @@ def test_usps_is_calibrated_and_reaches_the_requested_precision(usps):
         clf = ANCRClassifierCV(**grid).fit(usps.data[train], usps.target[train])
         probabilities = clf.predict_proba(queries)
         errors.append(calibration_error(probabilities.max(axis=1), clf.classes_[probabilities.argmax(axis=1)] == truth))
-        answers = clf.predict(queries, reject=True)
+        answers = RejectOption(FrozenEstimator(clf)).fit(None, None).predict(queries)
         kept, right = kept + np.sum(answers != -1), right + np.sum(answers == truth)
     assert max(errors) < 0.03
     assert right / kept > 0.99 - 0.01
@@ -296,25 +280,36 @@ def test_groups_without_a_splitter_are_kept_together(digits):
     assert seen == 1.0 > unseen
 
 
-def test_reject_label_beside_other_kinds_of_labels(digits):
-    X, y, queries, _ = digits
-    answers = ANCRClassifierCV(reject_label="unknown", **SMALL).fit(X, y).predict(queries, reject=True)
-    assert {type(answer) for answer in answers} == {int, str}
-    binary = ANCRClassifierCV(precision=1.0, **SMALL).fit(X[y < 2], 2 * y[y < 2] - 1)
-    assert binary.reject_label_ == -2
+def test_it_answers_as_the_classifier_that_it_holds(digits):
+    X, y, queries, truth = digits
+    clf = ANCRClassifierCV(**SMALL).fit(X, y)
+    best = clf.best_estimator_
+    assert not isinstance(clf, type(best).__mro__[1])
+    for method in (
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+        "class_decisions",
+        "residuals",
+    ):
+        np.testing.assert_array_equal(getattr(clf, method)(queries), getattr(best, method)(queries))
+    assert clf.score(queries, truth) == best.score(queries, truth)
+    assert [one.indices.tolist() for one in clf.explain(queries[:3])] == [
+        one.indices.tolist() for one in best.explain(queries[:3])
+    ]
 
 
-def test_an_unreachable_precision_warns(digits):
-    X, y, queries, _ = digits
-    noise = np.random.default_rng(0).permutation(y)
-    clf = ANCRClassifierCV(precision=1.0, **SMALL).fit(X, noise)
-    clf.trust_ = type(clf.trust_)(clf.temperature_, clf.trust_.weights, np.inf, 1.0, 0.0)
-    with pytest.warns(UserWarning, match="precision"):
-        assert (clf.predict(queries, reject=True) == -1).all()
+def test_the_template_gives_what_is_not_searched(digits):
+    X, y, *_ = digits
+    template = ANCRClassifier(class_weight="balanced", tol=1e-7, code="z")
+    clf = ANCRClassifierCV(template, **SMALL).fit(X[:100], y[:100])
+    assert (clf.best_estimator_.tol, clf.best_estimator_.code) == (1e-7, "z")
+    assert clf.best_params_["class_weight"] == "balanced"
+    assert clone(clf).set_params(estimator__tol=1e-6).estimator.tol == 1e-6
 
 
-def test_confidence_before_fit():
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError):
-        ANCRClassifierCV().confidence(np.eye(2))
+def test_inner_products_are_searched_with_the_defaults():
+    X, y = load_iris(return_X_y=True)
+    clf = RepresentationClassifierCV(spaces=["precomputed"]).fit(X @ X.T, y)
+    assert clf.predict((X @ X.T)[:3]).shape == (3,)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 
 from ancr import ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV
 from ancr.axes.spaces import Space, usual_spaces
-from ancr.selection import cross_validation
+from ancr.model_selection import RejectOption, Search
+from ancr.selection import search as searching
 from ancr.selection.calibration import brier_losses
 from ancr.selection.search import KEPT_SPACES, SCREENED_SAMPLES
 from tests.grids import spaces_with
@@ -145,8 +147,8 @@ def test_the_fold_judge_does_not_leave_settings_aside():
 
 def test_large_sets_are_screened_and_searched_on_a_part(monkeypatch):
     X, y = load_digits(return_X_y=True)
-    monkeypatch.setattr(cross_validation, "SCREENED_SAMPLES", 120)
-    monkeypatch.setattr(cross_validation, "MOST_SAMPLES", 300)
+    monkeypatch.setattr(searching, "SCREENED_SAMPLES", 120)
+    monkeypatch.setattr(searching, "MOST_SAMPLES", 300)
     grid = {"spaces": spaces_with(1.0), "alphas": (1e-3, 1e-2), "relaxations": (None,)}
     clf = ANCRClassifierCV(**grid).fit(X, y)
     results = clf.cv_results_
@@ -215,9 +217,9 @@ def test_brier_scores():
 def test_decision_values_are_those_of_the_setting_chosen(digits):
     """Also where one standard error chooses a setting that was behind while others were tried."""
     X, y, queries, truth = digits
-    clf = ANCRClassifierCV(one_standard_error=True, spaces=spaces_with(1.0)).fit(X, y)
-    assert clf.trust_.temperature == clf.temperature_
-    assert clf.predict(queries, reject=True).shape == truth.shape
+    clf = ANCRClassifierCV(search=Search(one_standard_error=True), spaces=spaces_with(1.0)).fit(X, y)
+    assert clf.held_out_.temperature == clf.best_estimator_.temperature
+    assert RejectOption(FrozenEstimator(clf)).fit(X, y).predict(queries).shape == truth.shape
     assert clf.cv_results_["accuracy"][clf.best_index_] == clf.best_score_
 
 

@@ -1,0 +1,165 @@
+"""Answers withheld where they cannot be trusted."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ancr._core.arrays import Array, concat, like, to_numpy
+from ancr.certificate.solution import Solution
+from ancr.selection.calibration import Trust, concentration
+from ancr.selection.cross_validation import ANCRClassifierCV
+
+
+@dataclass(eq=False, repr=False)
+class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A search whose answers are withheld where they are not sure enough.
+
+    The decision values of held-out samples, which the search keeps, say how often an answer is right, given its margin
+    and the concentration of its code; the threshold is the lowest at which ``precision`` of the accepted held-out
+    samples were right. Without a rejected query its labels are those of the search.
+
+    Parameters
+    ----------
+    estimator : RepresentationClassifierCV or None, default=None
+        The search; None means `ANCRClassifierCV`. One that is fitted already is passed as ``FrozenEstimator(search)``
+        (`sklearn.frozen`).
+    precision : float, default=0.99
+        Share of accepted answers that should be right.
+    reject_label : number, str or None, default=None
+        What stands in place of a withheld label; None means −1 for numbers, or one less than the smallest label where
+        that is negative, and ``"rejected"`` for strings.
+
+    Attributes
+    ----------
+    estimator_ : RepresentationClassifierCV
+        The fitted search.
+    trust_ : Trust
+        What was learned: ``trust_.threshold``, and ``trust_.coverage``, the share of held-out samples accepted.
+    reject_label_ : number or str
+        The label that stands for no answer.
+    classes_ : array of shape (n_classes,)
+        Labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ancr.model_selection import RejectOption
+    >>> X, y = load_digits(return_X_y=True)
+    >>> clf = RejectOption(precision=0.999).fit(X[:300], y[:300])
+    >>> answers = clf.predict(X[300:400])
+    >>> bool((answers == clf.reject_label_).any())
+    True
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    precision: float = 0.99
+    reject_label: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "precision": [Interval(Real, 0, 1, closed="right")],
+        "reject_label": [Integral, Real, str, None],
+    }
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        """Fit the search, and learn how far its answers can be trusted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        **fit_params : dict
+            ``sample_weight`` and ``groups``, for the search.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        fitted = clone(ANCRClassifierCV() if self.estimator is None else self.estimator).fit(X, y, **fit_params)
+        if not hasattr(fitted, "held_out_"):
+            raise ValueError(f"estimator must be a search of ancr, which holds samples out, got {self.estimator!r}")
+        label, held = self._missing_label(fitted.classes_), fitted.held_out_
+        decided = (held.decisions, held.concentrations, held.labels, held.temperature)
+        self.trust_ = Trust.learn(*decided, self.precision)
+        self.estimator_, self.reject_label_, self.classes_ = fitted, label, fitted.classes_
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by `fit`."""
+        return self.estimator_.n_features_in_
+
+    def _missing_label(self, classes: Any) -> Any:
+        """The label that stands for no answer."""
+        missing, classes = self.reject_label, to_numpy(classes)
+        if missing is None:
+            missing = "rejected" if classes.dtype.kind in "OUS" else min(-1, int(classes.min()) - 1)
+        if np.isin(missing, classes):
+            raise ValueError(f"reject_label must not be one of the labels in y; {missing!r} is, choose another")
+        return missing
+
+    def predict(self, X: Any) -> Any:
+        """Label of the class that represents each query best, or ``reject_label_`` where it cannot be trusted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+        """
+        winners, sure = self._judged("predict", X)
+        if np.isinf(self.trust_.threshold):
+            message = f"no threshold gave precision={self.trust_.precision:g} on the training samples: all are rejected"
+            warnings.warn(message, UserWarning, stacklevel=2)
+        labels = to_numpy(self.classes_)[to_numpy(winners)]
+        both = np.result_type(labels.dtype, np.asarray(self.reject_label_).dtype)
+        # Numbers stay numbers; otherwise labels and the reject label keep their own types.
+        numbers = labels.dtype.kind in "iuf" and both.kind in "if"
+        labels = labels.astype(both if numbers else object)
+        labels[to_numpy(sure) < self.trust_.threshold] = self.reject_label_
+        return like(labels, winners) if numbers else labels
+
+    def confidence(self, X: Any) -> Array:
+        """Probability that an answer is right, from the margin of the decision values and the code's concentration.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        array of shape (n_queries,)
+        """
+        return self._judged("confidence", X)[1]
+
+    def _judged(self, method: str, X: Any) -> tuple[Array, Array]:
+        """The winning class of each query and its confidence, from the decision values that `predict` compares."""
+        check_is_fitted(self)
+        best = self.estimator_.best_estimator_
+
+        def judge(solution: Solution) -> tuple[Array, Array, Array]:
+            concentrations = concentration(best.dictionary_, solution.sorted_members)
+            return best.winners(solution), best.decide(solution), concentrations
+
+        parts = zip(*best.map_solutions(method, X, judge), strict=True)
+        winners, decisions, concentrations = (concat(part) for part in parts)
+        return winners, self.trust_.confidence(decisions, concentrations)

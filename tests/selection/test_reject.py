@@ -1,0 +1,111 @@
+"""Answers withheld where they cannot be trusted."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import StandardScaler
+
+from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifierCV, Space
+from ancr.axes.rules import RULES
+from ancr.axes.sets import SETS
+from ancr.model_selection import RejectOption
+from ancr.selection.calibration import concentration
+
+SMALL = ANCRClassifierCV(
+    spaces=("linear",), constraints=("simplex",), rules=("res",), alphas=(1e-2, 1e-1), relaxations=(0.3, None)
+)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    mixed = np.random.default_rng(0).permutation(len(y))
+    X, y = X[mixed], y[mixed]
+    return X[:300], y[:300], X[300:900], y[300:900]
+
+
+def accepting_all(search, X, y):
+    """A reject option that withholds nothing."""
+    clf = RejectOption(FrozenEstimator(search), precision=1e-9).fit(X, y)
+    assert clf.predict(X).shape == np.shape(y)
+    return clf
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_without_rejection_labels_are_those_of_predict(normalize, kernel):
+    """Samples far from the origin, of which one of 89 had another label for every set and rule."""
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X) + 5.0
+    space = Space(kernel, gamma=0.1, normalize=normalize) if kernel == "rbf" else Space(normalize=normalize)
+    for constraint, rule in product(SETS, RULES):
+        grid = {"spaces": [space], "constraints": [constraint], "rules": [rule], "relaxations": [None]}
+        search = RepresentationClassifierCV(**grid, alphas=[0.1]).fit(X[::2], y[::2])
+        clf = accepting_all(search, X[::2], y[::2])
+        accepted = clf.confidence(X[1::2]) >= clf.trust_.threshold
+        labels = clf.predict(X[1::2])
+        np.testing.assert_array_equal(labels[accepted], search.predict(X[1::2])[accepted])
+        winners, _ = clf._judged("predict", X[1::2])
+        np.testing.assert_array_equal(search.classes_[winners], search.predict(X[1::2]))
+
+
+def test_confidence_rests_on_the_decision_values_of_predict():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X) + 5.0
+    grid = {"spaces": [Space(normalize=False)], "constraints": ["simplex"], "rules": ["res"], "relaxations": [None]}
+    clf = RejectOption(RepresentationClassifierCV(**grid)).fit(X[::2], y[::2])
+    best = clf.estimator_.best_estimator_
+    concentrations = concentration(best.dictionary_, best.codes(X[1::2])[:, best.dictionary_.order])
+    expected = clf.trust_.confidence(best.class_decisions(X[1::2]), concentrations)
+    np.testing.assert_allclose(clf.confidence(X[1::2]), expected, atol=1e-9)
+    assert clf.trust_.temperature == clf.estimator_.best_estimator_.temperature
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_the_least_certain_are_left_out(digits, names):
+    X, y, queries, truth = digits
+    label = np.array([f"class {k}" for k in range(10)]) if names else np.arange(10)
+    clf = RejectOption(SMALL, precision=0.99).fit(X, label[y])
+    answers = clf.predict(queries)
+    kept = answers != ("rejected" if names else -1)
+    assert 0.5 < kept.mean() < 1
+    np.testing.assert_array_equal(answers[kept], clf.estimator_.predict(queries)[kept])
+    confidence = clf.confidence(queries)
+    assert confidence[kept].min() >= clf.trust_.threshold > confidence[~kept].max()
+    assert (answers[kept] == label[truth][kept]).mean() > clf.estimator_.score(queries, label[truth])
+
+
+def test_the_reject_label_must_not_be_a_label(digits):
+    X, y, queries, _ = digits
+    with pytest.raises(ValueError, match="reject_label"):
+        RejectOption(SMALL, reject_label=3).fit(X, y)
+    assert (RejectOption(SMALL, reject_label=99).fit(X, y).predict(queries) == 99).any()
+
+
+def test_the_reject_label_beside_other_kinds_of_labels(digits):
+    X, y, queries, _ = digits
+    answers = RejectOption(SMALL, reject_label="unknown").fit(X, y).predict(queries)
+    assert {type(answer) for answer in answers} == {int, str}
+    assert RejectOption(SMALL, precision=1.0).fit(X[y < 2], 2 * y[y < 2] - 1).reject_label_ == -2
+
+
+def test_an_unreachable_precision_warns(digits):
+    X, y, queries, _ = digits
+    clf = RejectOption(SMALL, precision=1.0).fit(X, np.random.default_rng(0).permutation(y))
+    clf.trust_ = type(clf.trust_)(clf.trust_.temperature, clf.trust_.weights, np.inf, 1.0, 0.0)
+    with pytest.warns(UserWarning, match="precision"):
+        assert (clf.predict(queries) == -1).all()
+
+
+def test_bad_parameters_are_named(digits):
+    X, y, *_ = digits
+    with pytest.raises(ValueError, match="precision"):
+        RejectOption(precision=2.0).fit(X, y)
+    with pytest.raises(ValueError, match="estimator must be a search of ancr"):
+        RejectOption(ANCRClassifier()).fit(X, y)
+    with pytest.raises(NotFittedError):
+        RejectOption().confidence(np.eye(2))
