@@ -256,7 +256,7 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     X, y = check_samples(X), check_labels(y)
     check_consistent_length(range(X.shape[0]), y)
     if groups is None:
-        return audit_fitted(chosen_classifier(clone(estimator).fit(X, y)), y)
+        return audit_fitted(clone(estimator).fit(X, y), y)
     return _audit_groups(estimator, X, y, check_labels(groups, "groups"))
 
 
@@ -293,13 +293,14 @@ def audit_fitted(classifier: Any, labels: np.ndarray, rounds: int = 2) -> LabelA
 
     Parameters
     ----------
-    classifier : BaseRepresentationClassifier
+    classifier : BaseRepresentationClassifier or a search
         Fitted.
     labels : ndarray of shape (n_samples,)
         The labels it was fitted on, those of samples of weight zero among them.
     rounds : int
         Times that samples are judged; after the first, each has the weight that its label is right.
     """
+    classifier = chosen_classifier(classifier)
     if reason := can_leave_out(classifier):
         raise ValueError(f"estimator: samples cannot be left out without a refit, because {reason}")
     dictionary = classifier.dictionary_
