@@ -34,7 +34,6 @@ from ancr.selection.grid import LISTS, Grid
 from ancr.selection.scoring import Candidate, Outcome, choose, results_table
 from ancr.selection.search import HeldOut, Run, Search, named_search
 
-
 _NOTHING_HELD_OUT = (
     "every class in y has one sample, so that no sample can be held out and recognised: settings cannot be "
     "cross-validated. Give at least two samples of a class, or use ANCRClassifier with settings of your own."
