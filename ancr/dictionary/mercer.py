@@ -56,11 +56,11 @@ class Kernel(AxisObject, ABC):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from ancr import ANCRClassifier
+    >>> from ancr import ANCRClassifier, Space
     >>> def histogram_intersection(left, right):
     ...     return np.stack([np.minimum(row, right).sum(axis=1) for row in left])
     >>> X, y = load_iris(return_X_y=True)
-    >>> ANCRClassifier(kernel=histogram_intersection, alpha=1e-2).fit(X[::2], y[::2]).predict(X[1::50])
+    >>> ANCRClassifier(space=Space(histogram_intersection), alpha=1e-2).fit(X[::2], y[::2]).predict(X[1::50])
     array([0, 1, 2])
     """
 
