@@ -66,7 +66,7 @@ def make_problem(seed, index):
         "scale": scale,
         "set": settings["constraint"],
         "quadratic": settings["quadratic"] + (", relaxed" if settings["relaxation"] else ""),
-        "solver": settings["solver"],
+        "solver": getattr(settings["solver"], "name", settings["solver"]),
         "precision": precision,
         "memory order": order,
         "library": library,
