@@ -377,10 +377,16 @@ class Run:
 
     def with_matrix(self, todo: np.ndarray) -> None:
         """Solve each query to the end, pricing through rows of H."""
-        self._kernels.solve_with_matrix(
-            self.program, self._workspace(), self.linear, self.scale, self.scaled_queries, self.linear_error,
-            self.squares, todo, self.banned, self.rank_one, self.max_rounds, self.support, self.code, self.found,
-        )  # fmt: skip
+        queries = self._queries(self.scaled_queries)
+        self._kernels.solve_with_matrix(self.program, self._workspace(), queries, todo, self.max_rounds, self._found)
+
+    def _queries(self, scaled: np.ndarray) -> Any:
+        given = self.linear, self.scale, scaled, self.linear_error, self.squares, self.banned, self.rank_one
+        return self._kernels.Queries(*given)
+
+    @property
+    def _found(self) -> Any:
+        return self._kernels.Codes(self.support, self.code, self.found)
 
     def _workspace(self) -> Any:
         return self._kernels.make_workspace(self.support.shape[1], self.linear.shape[1])
@@ -388,18 +394,14 @@ class Run:
     def without_matrix(self, todo: np.ndarray) -> None:
         """Price all unfinished queries by one matrix product per round, through the atoms."""
         self.found[todo, 2] = 0.0
-        workspace, target = self._workspace(), self.problem.quadratic.target
-        pulls = self.linear[todo], np.ones(len(todo)), np.zeros(len(todo))
+        work, queries = self._workspace(), self._queries(self.problem.quadratic.target * self.queries.rows)
+        pulls = self._kernels.Pulls(self.linear[todo], np.ones(len(todo)), np.zeros(len(todo)))
         while len(todo):
-            aims = target * self.queries.rows[todo]
-            self._kernels.advance_without_matrix(
-                self.program, workspace, aims, self.linear[todo], self.squares, *pulls, todo, self.max_rounds,
-                self.support, self.code, self.found,
-            )  # fmt: skip
+            self._kernels.advance_without_matrix(self.program, work, queries, pulls, todo, self.max_rounds, self._found)
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
             todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
             if len(todo):
-                pulls = self._pulls(todo)
+                pulls = self._kernels.Pulls(*self._pulls(todo))
 
     def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm."""

@@ -71,6 +71,17 @@ Workspace = namedtuple(
 )
 
 
+# The queries of a block, one in each row. b is ``scale·linear``, up to ``linear_error`` times an atom's norm.
+Queries = namedtuple("Queries", "linear scale scaled_queries linear_error squares banned rank_one")
+
+# Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm.
+Pulls = namedtuple("Pulls", "pull scale error")
+
+# What is found for each query: its ``support``, its signed ``code``, and in ``found`` (size, status, rounds, how many
+# atoms may join in the next round).
+Codes = namedtuple("Codes", "support code found")
+
+
 def make_workspace(capacity, n_atoms):
     """Scratch for supports of up to ``capacity`` atoms; `_price` reads up to eight more, with weight zero."""
     return Workspace(
@@ -630,28 +641,14 @@ def _improve(program, linear, scaled_query, work, size, limit, value, excess, mo
 
 
 @njit(**_ENTRY)
-def solve_with_matrix(
-    program,
-    work,
-    linear,
-    scale,
-    scaled_queries,
-    linear_error,
-    squares,
-    todo,
-    banned,
-    rank_one,
-    max_rounds,
-    support,
-    code,
-    found,
-):
+def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
-    b of query q is ``scale[q]·linear[q]``, up to ``linear_error[q]`` times an atom's norm; ``scaled_queries[q]``, if
-    not empty, is the vector whose product with an atom is the exact entry. ``found[q]`` receives (size, status, rounds)
-    of query q, ``support[q]`` and ``code[q]`` its signed code. A query whose size is not zero starts from its support.
+    ``scaled_queries[q]``, if not empty, is the vector whose product with an atom is the exact entry of b. A query whose
+    size is not zero starts from its support.
     """
+    linear, scale, scaled_queries, linear_error, squares, banned, rank_one = queries
+    support, code, found = codes
     b = work.linear
     for q in todo:
         scaled_query = scaled_queries[q]
@@ -746,19 +743,18 @@ def _refine(program, query, residual, work, size, limit, pull_error):
 
 
 @njit(**_ENTRY)
-def advance_without_matrix(
-    program, work, queries, linear, squares, pull, scale, pull_error, todo, max_rounds, support, code, found
-):
-    """One round for the queries ``todo``, whose pulls under their current codes are the rows of ``pull``, scaled.
+def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, codes):
+    """One round for the queries ``todo``, where row i of ``pulls`` belongs to query ``todo[i]``.
 
-    The first round starts a query. Between rounds the caller prices all queries at once, by a matrix product;
-    ``pull_error`` bounds that product's error for an atom of unit norm, zero if double precision needs no refinement.
-    In these arrays, and in queries and b, row i belongs to query ``todo[i]``.
+    The first round starts a query. Between rounds the caller prices all queries at once, by a matrix product; its error
+    is zero if double precision needs no refinement.
     """
-    residual = np.empty(queries.shape[1])
+    pull, scale, pull_error = pulls
+    support, code, found = codes
+    residual = np.empty(queries.scaled_queries.shape[1])
     for row in range(todo.size):
         q, scaled_query = todo[row], pull_error[:0]  # b is exact already
-        b, size, rounds, excess = linear[row], int(found[q, 0]), int(found[q, 2]), np.inf
+        b, size, rounds, excess = queries.linear[q], int(found[q, 0]), int(found[q, 2]), np.inf
         if rounds == 0:
             size = _first_support(program, b, scaled_query, work)
             if size >= 0:
@@ -771,9 +767,9 @@ def advance_without_matrix(
             for j in range(pull.shape[1]):
                 work.pull[j] = scale[row] * pull[row, j]
             if pull_error[row] > 0.0:
-                _refine(program, queries[row], residual, work, size, limit, pull_error[row])
+                _refine(program, queries.scaled_queries[q], residual, work, size, limit, pull_error[row])
             excess = _largest_excess(program, work, size, limit)
-            allowed, doubtful = _allowance(program, _largest_size(b), work, size, squares[q], rounds)
+            allowed, doubtful = _allowance(program, _largest_size(b), work, size, queries.squares[q], rounds)
             done = DOUBTFUL if doubtful else FINISHED
             status = done if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
@@ -784,7 +780,7 @@ def advance_without_matrix(
                 found[q, 3] = most
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
-                    allowed, _ = _allowance(program, _largest_size(b), work, size, squares[q], _MANY)
+                    allowed, _ = _allowance(program, _largest_size(b), work, size, queries.squares[q], _MANY)
                     status = done if excess <= allowed else STALLED
         if status == NEEDS_CAPACITY:
             rounds = -1  # to be restarted, with more capacity
