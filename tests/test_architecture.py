@@ -86,9 +86,6 @@ NAMED = {"constraint", "rule", "quadratic", "solver", "kernel", "space"}
 # Files that still ask for a name of an axis. The list only shrinks.
 STILL_ASKING = {
     "paper/findings.py",
-    "studio/exports.py",
-    "studio/few_atoms.py",
-    "studio/state.py",
 }
 
 

@@ -8,15 +8,18 @@ import pytest
 from sklearn.datasets import load_digits
 
 import ancr
-from ancr.samples.model_file import VERSION, Model, ModelFileError, make_classifier, method_names
-from tests.grids import spaces_with
+from ancr import ANCRClassifier, NRCClassifier, Space
+from ancr.classifiers.settings import is_same, methods
+from ancr.samples.model_file import VERSION, Model, ModelFileError
+from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.histogram_intersection import histogram_intersection
 
 
 @pytest.fixture
 def saved(tmp_path):
     rng = np.random.default_rng(0)
     labels = np.array(["left", "right"] * 10)
-    model = Model("NRC", {"rule": "res"}, rng.standard_normal((20, 4)), labels, np.arange(20).astype(str))
+    model = Model(NRCClassifier(rule="res"), rng.standard_normal((20, 4)), labels, np.arange(20).astype(str))
     model.save(tmp_path / "model.npz")
     return tmp_path / "model.npz"
 
@@ -32,40 +35,66 @@ def rewritten(path, **changes):
 
 def test_a_loaded_model_predicts_the_same(saved):
     model = Model.load(saved)
-    expected = ancr.NRCClassifier(rule="res").fit(model.samples, model.labels).predict(model.samples)
+    expected = NRCClassifier(rule="res").fit(model.samples, model.labels).predict(model.samples)
     np.testing.assert_array_equal(model.build().predict(model.samples), expected)
-    assert (model.method, model.params, model.version) == ("NRC", {"rule": "res"}, VERSION)
+    assert is_same(model.classifier, NRCClassifier(rule="res"))
+    assert (model.method, model.version) == ("NRC", VERSION)
+
+
+SAVED = {
+    **{name: kind() for name, kind in methods().items() if not name.endswith("-CV")},
+    "power": ANCRClassifier(space=Space("rbf", gamma=0.5, power=0.5), temperature=0.3),
+    "poly": ANCRClassifier(space=Space("poly", degree=2, coef0=1.0)),
+    "landmarks": ANCRClassifier(space=Space("rbf", n_landmarks=8, random_state=0)),
+    "landmarks without a seed": ANCRClassifier(space=Space("rbf", n_landmarks=8)),
+    "weights": ANCRClassifier(class_weight={"left": 2.0, "right": 1.0}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SAVED))
+def test_every_classifier_is_saved_with_all_that_decides_it(tmp_path, name):
+    samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
+    model = Model(SAVED[name], samples, labels, np.arange(20).astype(str))
+    model.save(tmp_path / "model.npz")
+    loaded = Model.load(tmp_path / "model.npz")
+    assert is_same(loaded.classifier, SAVED[name])
+    expected = model.build().predict_proba(samples + 0.1)
+    np.testing.assert_allclose(loaded.build().predict_proba(samples + 0.1), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "params",
+    "classifier",
     [
-        {"space": "rbf", "space__gamma": 0.5, "space__power": 0.5},
-        {"space__kernel": "poly", "space__degree": 2, "space__coef0": 1.0},
-        {"space__kernel": "rbf", "space__n_landmarks": 8, "space__random_state": 0},
+        ancr.RepresentationClassifier(constraint=CappedSimplex(0.5), solver="admm"),
+        ANCRClassifier(space=Space(histogram_intersection)),
     ],
-    ids=str,
 )
-def test_the_space_of_a_model_is_saved(tmp_path, params):
-    samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
-    Model("ANCR", params, samples, labels, np.arange(20).astype(str)).save(tmp_path / "model.npz")
-    loaded = Model.load(tmp_path / "model.npz").build()
-    expected = ancr.ANCRClassifier().set_params(**params).fit(samples, labels)
-    np.testing.assert_array_equal(loaded.decision_function(samples + 0.1), expected.decision_function(samples + 0.1))
+def test_objects_of_ones_own_are_loaded_only_if_allowed(tmp_path, classifier):
+    samples, labels = np.random.default_rng(0).random((20, 4)), np.array(["left", "right"] * 10)
+    model = Model(classifier, samples, labels, np.arange(20).astype(str))
+    model.save(tmp_path / "model.npz")
+    with pytest.raises(
+        ModelFileError, match=r"model.npz: .*tests\.recipes\..* is not part of ancr; load it with allow="
+    ):
+        Model.load(tmp_path / "model.npz")
+    loaded = Model.load(tmp_path / "model.npz", allow=["tests.recipes"]).build()
+    np.testing.assert_array_equal(loaded.decision_function(samples), model.build().decision_function(samples))
 
 
 def test_code_is_not_saved(tmp_path):
     samples, labels = np.random.default_rng(0).standard_normal((20, 4)), np.array(["left", "right"] * 10)
-    model = Model("ANCR", {"space": np.dot}, samples, labels, np.arange(20).astype(str))
-    with pytest.raises(ModelFileError, match=r"space=.* cannot be saved: a model file holds names and numbers"):
+    model = Model(ANCRClassifier(space=lambda a, b: a @ b.T), samples, labels, np.arange(20).astype(str))
+    with pytest.raises(ValueError, match=r"^space=<function .* cannot be saved: it has no name"):
         model.save(tmp_path / "model.npz")
     assert not (tmp_path / "model.npz").exists()
 
 
-def test_newer_major_version_is_refused_and_newer_minor_is_read(saved):
+def test_other_major_versions_are_refused_and_a_newer_minor_is_read(saved):
     assert Model.load(rewritten(saved, version=[VERSION[0], 99], novelty=1)).version == (VERSION[0], 99)
-    with pytest.raises(ModelFileError, match=rf"model format {VERSION[0] + 1}\.0, but ancr .* reads up to 1\.x"):
+    with pytest.raises(ModelFileError, match=rf"format {VERSION[0] + 1}\.0, but ancr .* reads 2\.x; a newer release"):
         Model.load(rewritten(saved, version=[VERSION[0] + 1, 0]))
+    with pytest.raises(ModelFileError, match=r"model format 1\.0, but ancr .* reads 2\.x; train it again"):
+        Model.load(rewritten(saved, version=[1, 0]))
 
 
 def test_loading_executes_nothing(tmp_path, saved):
@@ -84,10 +113,10 @@ def test_loading_executes_nothing(tmp_path, saved):
     assert not (tmp_path / "exploded").exists()
 
 
-@pytest.mark.parametrize("method", ["os.system", "Representation", "__class__", ""])
-def test_only_methods_of_this_package_can_be_named(saved, method):
-    with pytest.raises(ModelFileError, match="is unknown; choose from"):
-        Model.load(rewritten(saved, method=method))
+@pytest.mark.parametrize("name", ["os:system", "ancr:compare", "__class__", "", "ancr.cli:main", "ancr:Space"])
+def test_only_classifiers_of_this_package_can_be_named(saved, name):
+    with pytest.raises(ModelFileError, match=r"^.*model.npz: .+$"):
+        Model.load(rewritten(saved, classifier={"class": name, "params": {}}))
 
 
 @pytest.mark.parametrize("header", ["[]", '{"format": "other"}', "no json", '{"format": "ancr-model"}'])
@@ -99,21 +128,13 @@ def test_damaged_headers_are_refused(saved, header):
         Model.load(saved)
 
 
-def test_every_method_name_makes_its_classifier():
-    for name in method_names():
-        expected = "ANCRClassifierCV" if name == "ANCR-CV" else name.replace("-", "") + "Classifier"
-        assert type(make_classifier(name, {})).__name__ == expected
-
-
-def test_a_model_of_ancr_cv_keeps_what_was_chosen(tmp_path):
+def test_a_model_of_ancr_cv_is_what_was_chosen(tmp_path):
     X, y = load_digits(return_X_y=True)
     X, labels, names = X[:200], y[:200].astype(str), np.arange(200).astype(str)
-    model = Model("ANCR-CV", {"spaces": spaces_with(1.0), "relaxations": [0.3, None]}, X, labels, names)
-    fitted = model.build()
-    model.settled(fitted).save(tmp_path / "model.npz")
+    search = ancr.ANCRClassifierCV(spaces=["linear", Space("rbf", gamma=1.0)], relaxations=[0.3, None])
+    fitted = Model(search, X, labels, names).build()
+    Model(search, X, labels, names).settled(fitted).save(tmp_path / "model.npz")
     loaded = Model.load(tmp_path / "model.npz")
-    again = loaded.build()
-    assert again[-1].best_params_ == fitted[-1].best_params_
-    assert set(again[-1].cv_results_["param_alpha"]) == {fitted[-1].best_params_["alpha"]}
-    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
-    np.testing.assert_allclose(again[-1].best_estimator_.temperature, fitted[-1].best_estimator_.temperature, rtol=1e-2)
+    assert is_same(loaded.classifier, fitted[-1].best_estimator_)
+    np.testing.assert_array_equal(loaded.build().predict(X), fitted.predict(X))
+    np.testing.assert_allclose(loaded.build().predict_proba(X), fitted.predict_proba(X), rtol=0, atol=1e-12)

@@ -104,9 +104,9 @@ def studio_answers(source, vectors):
     """Labels and probabilities that a studio gives, at the temperature that a classifier has without calibration."""
 
     def answers(studio):  # in the worker's thread, which alone touches the state
-        settings = {**studio.state.settings, "alpha": 0.1, "normalize": True}
-        fitted = studio.recogniser.snapshot(settings).fit()
-        judged = studio.recogniser.judge([Query(vector, None, settings) for vector in vectors])
+        classifier = studio.state.adjusted({"alpha": 0.1, "space__normalize": True})
+        fitted = studio.recogniser.snapshot(classifier).fit()
+        judged = studio.recogniser.judge([Query(vector, None, classifier) for vector in vectors])
         return [answer.label for answer in judged], fitted.classifier.predict_proba(fitted.rows(vectors))
 
     studio = Studio(source)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -118,6 +118,7 @@ class Space(AxisObject):
            [0.67 , 0.819, 1.   ]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _PARAMETER_CONSTRAINTS
     gamma_: float
     landmarks_: Array
     error_: float
@@ -154,6 +155,26 @@ class Space(AxisObject):
     def is_linear(self) -> bool:
         """Whether the samples' own coordinates are those of the space."""
         return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    @property
+    def idle(self) -> set[str]:
+        """Parameters that have no effect with this kernel."""
+        uses = {"rbf": {"gamma"}, "poly": {"gamma", "degree", "coef0"}}
+        return {"gamma", "degree", "coef0"} - (uses.get(self.kernel, set()) if isinstance(self.kernel, str) else set())
+
+    @property
+    def follows_unit_products(self) -> bool:
+        """Whether inner products of unit rows are enough to know those in the space, see `of_unit_products`."""
+        known = self.is_linear or (self.kernel == "rbf" and not isinstance(self.gamma, str))
+        return known and self.normalize and self.n_landmarks is None
+
+    def of_unit_products(self, cross: np.ndarray) -> np.ndarray:
+        """Inner products in the space, from those of unit rows, in place: ‖x − y‖² = 2 − 2xᵀy."""
+        if self.is_linear:
+            return cross
+        cross -= 1.0
+        cross *= 2.0 * float(self.gamma)
+        return np.exp(cross, out=cross)
 
     @property
     def is_plain(self) -> bool:

@@ -268,7 +268,8 @@ class CROCClassifier(BaseRepresentationClassifier):
     weight: float = 0.5
     subspace_alpha: float = 1e-4
 
-    def make_rule(self) -> Rule:
+    @property
+    def rule(self) -> Rule:  # type: ignore[override]
         """CROC's rule."""
         return Mixed(self.weight, self.subspace_alpha)
 
@@ -345,10 +346,13 @@ class SACRCClassifier(BaseRepresentationClassifier):
     """
 
     quadratic, constraint = "ridge", "free"
+    printed_as = "SA-CRC"
 
     alpha: float = 1e-3
     n_nonzero: int = 50
     rule: str | Rule = "label"
 
-    def _make_solver(self, problem: Problem) -> Solver:
-        return make_solver(SparseAugmented(self.n_nonzero), problem)
+    @property
+    def solver(self) -> Solver:  # type: ignore[override]
+        """CRC's code and a sparse one."""
+        return SparseAugmented(self.n_nonzero)

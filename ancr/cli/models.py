@@ -1,10 +1,9 @@
 """Commands about models: ``ancr train`` and ``ancr predict``."""
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -54,25 +53,25 @@ def train(
       ancr train wine.csv --label target --kernel rbf --gamma 0.1 --output wine-model.npz
     """
     with readable_errors():
-        from ancr.samples.model_file import Model, make_classifier
+        from ancr.classifiers.controls import idle
+        from ancr.classifiers.settings import make, parse_settings
+        from ancr.samples.model_file import Model
         from ancr.samples.readers import read_samples
 
         check_output(output, data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
-        params = {f"space__{name}": value for name, value in space.items() if value is not None}
-        params |= _settings(settings, params)
-        if n_landmarks:
-            params.setdefault("space__random_state", 0)  # a model must choose the same ones when it is loaded
-        make_classifier(method or "ANCR", params)
-        if "space__gamma" in params and params.get("space__kernel", params.get("space", "linear")) == "linear":
-            raise ValueError("gamma goes with a kernel that has a width: give --kernel rbf or --kernel poly")
+        given = {f"space__{name}": value for name, value in space.items() if value is not None}
+        params = parse_settings(settings, given)
+        classifier = make(method or "ANCR", params)
+        if "space__gamma" in params and "space__gamma" in idle(classifier):
+            raise ValueError("gamma requires a kernel that has a width: give --kernel rbf or --kernel poly")
         everything = read_samples(data, label, features)
         samples = everything.labelled()
         plan = samples.plan(standardize)
         method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
-        params = {**plan.spaces, **params} if method == "ANCR-CV" else params
+        classifier = make(method, {**plan.spaces, **params}) if method == "ANCR-CV" else classifier
         labels = samples.class_names[samples.target]
-        model = Model(method, params, samples.vectors, labels, samples.names, samples.features, plan)
+        model = Model(classifier, samples.vectors, labels, samples.names, samples.features, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(data, everything, plan)
@@ -138,27 +137,3 @@ def _predictions(trained: "Model", chunks: Iterator["Samples"], top: int = 5) ->
 
 def _because_header(top: int = 5) -> list[str]:
     return [f"{what}_{place}" for place in range(1, top + 1) for what in ("because", "weight")]
-
-
-def _settings(texts: tuple[str, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """Parse ``alpha=0.01`` and the like; each name once, and not also ``given`` by an option of its own."""
-    settings: dict[str, Any] = {}
-    for text in texts:
-        name, value = _setting(text)
-        if name in settings or name in given:
-            raise ValueError(f"--set {name} is given twice; keep one of the values")
-        settings[name] = value
-    return settings
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    """Parse ``alpha=0.01`` into a pair; the value is read as JSON or as a number if possible, and as text otherwise."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--set {text!r}, but expected NAME=VALUE")
-    for read in (json.loads, float):  # JSON has no .1
-        try:
-            return name, read(value)
-        except ValueError:
-            pass
-    return name, value

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC
 
 from ancr.axes.spaces import Space, signed_power, usual_spaces
@@ -41,6 +41,27 @@ class InnerFolds(BaseEstimator):
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test rows of each fold."""
         return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
+
+
+class SignedPower(TransformerMixin, BaseEstimator):
+    """sign(x)·|x|^p, as a step of a pipeline.
+
+    Parameters
+    ----------
+    power : float, default=1.0
+        The exponent p.
+    """
+
+    def __init__(self, power: float = 1.0) -> None:
+        self.power = power
+
+    def fit(self, X: np.ndarray, y: np.ndarray | None = None) -> "SignedPower":
+        """Nothing to learn."""
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """The powers, entry by entry."""
+        return signed_power(X, self.power)
 
 
 def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
@@ -88,10 +109,10 @@ def grid_search(
     **grid
         Lists of values of the classifier's parameters.
     """
-    steps = [FunctionTransformer(signed_power)] if power else []
+    steps = [SignedPower()] if power else []
     pipeline = make_pipeline(*steps, *([Normalizer()] if unit else []), estimator())
     last = pipeline.steps[-1][0]
     searched = {f"{last}__{name}": values for name, values in grid.items()}
     if power:
-        searched["functiontransformer__kw_args"] = [{"power": value} for value in power]
+        searched["signedpower__power"] = power
     return GridSearchCV(pipeline, searched, cv=InnerFolds())

@@ -129,26 +129,10 @@ class MethodResult:
         return rows[self.pooled("predicted") != truth[rows]]
 
 
-# Settings of the family that are shown only where they differ from these.
-_USUAL = {
-    "beta": (0.0, 1e-3), "class_weight": (None,), "code": (None,), "constraint": (), "normalize": (True, False),
-    "quadratic": ("ridge",), "random_state": (None, 0),
-    "relaxation": (None,), "solver": ("exact",), "kw_args": ("{'power': 1.0}",),
-}  # fmt: skip
-
-
 def _settings(chosen: Mapping[str, Any]) -> str:
-    """Chosen settings as text, without those that say nothing."""
-    told = {
-        name.rpartition("__")[2]: value
-        for name, value in chosen.items()
-        if value not in _USUAL.get(name.rpartition("__")[2], ())
-    }
-    return ", ".join(f"{name}={_value(value)}" for name, value in told.items())
-
-
-def _value(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    """Chosen settings as text."""
+    values = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in chosen.items()}
+    return ", ".join(f"{name.rpartition('__')[2]}={value}" for name, value in values.items())
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import platform
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from ancr._core.messages import one_line
 from ancr._core.progress import progress_bars
-from ancr.axes.spaces import Space
+from ancr.classifiers.controls import described
 from ancr.comparison.answers import Answers
 from ancr.comparison.cells import Cell, CellFile, Key
 from ancr.comparison.certification import predict_certified
@@ -112,7 +112,7 @@ class Plan:
             before=preparation(classifier),
             data=self.source.digest,
             origin=self.source.origin,
-            chosen=_plain(getattr(classifier, "best_params_", {})),
+            chosen=described(classifier),
             certified=certified_share(),
             versions=versions(),
             platform=platform.platform(),
@@ -253,18 +253,6 @@ def _work(waiting: deque[Plan], outcomes: "SimpleQueue[tuple[Plan, Cell | BaseEx
                 outcomes.put((plan, plan.run()))
             except BaseException as error:
                 outcomes.put((plan, error))
-
-
-def _plain(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Chosen parameters as JSON knows them; other objects by their representation."""
-    simple = (str, int, float, bool, type(None))
-    if isinstance(space := chosen.get("space"), Space):
-        own = {f"space__{name}": value for name, value in space.changed_params().items()}
-        chosen = {**own, **{name: value for name, value in chosen.items() if name != "space"}}
-    return {
-        name: value.item() if isinstance(value, np.generic) else value if isinstance(value, simple) else repr(value)
-        for name, value in chosen.items()
-    }
 
 
 def preparation(classifier: Any) -> str:

@@ -109,6 +109,13 @@ class SplitSource:
         return self.bunch.data[row].reshape(self.bunch.image_shape)
 
 
+def _options(samples: Samples, standardize: bool | None) -> list[str]:
+    """Options of a command that reads the same vectors from the same file."""
+    label = ["--label", samples.label] if samples.label else []
+    features = [] if samples.features == "table" else ["--features", samples.features]
+    return [*label, *features, *([] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"])]
+
+
 class UserSource(SplitSource):
     """A user's own data, split into stratified folds or by its own split.
 
@@ -131,7 +138,8 @@ class UserSource(SplitSource):
         super().__init__()
         self._samples, self._bunch = samples, samples.bunch()
         self.name = self.title = samples.name
-        self.origin, self.label, self.plan = samples.origin, samples.label, samples.plan(standardize)
+        self.origin, self.plan = samples.origin, samples.plan(standardize)
+        self.options = _options(samples, standardize)
         self.spaces = self.plan.spaces
         self.features = samples.features + (", standardized" if self.plan.standardize else "")
         self._folds = folds or (5 if samples.is_train is None else None)

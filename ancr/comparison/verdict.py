@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ancr._core.messages import joined, shown_time
+from ancr.classifiers.settings import to_options
 from ancr.comparison.split_sources import learning_share
+from ancr.selection.cross_validation import ANCRClassifierCV
 
 if TYPE_CHECKING:
     from ancr.comparison.cells import Cell
@@ -107,12 +109,14 @@ def _train_step(comparison: Comparison) -> str:
 
 def training_command(comparison: Comparison) -> str:
     """The command that trains ANCR with the same search; empty if it is significantly worse or was not run."""
-    origin = comparison.source.origin
+    source = comparison.source
     usable = [result for result in comparison.results if result.name == "ANCR" and result.protocol == "cv"]
-    if not origin or not usable or usable[0].is_worse:
+    if not source.origin or not usable or usable[0].is_worse:
         return ""
-    label = f" --label {shlex.quote(comparison.source.label)}" if comparison.source.label else ""
-    return f"ancr train {shlex.quote(origin)}{label} --method ANCR-CV --output model.npz"
+    # The search that was measured is that of the command with the same options for the data.
+    return shlex.join(
+        ["ancr", "train", source.origin, *source.options, *to_options(ANCRClassifierCV()), "--output", "model.npz"]
+    )
 
 
 def learning_means(comparison: Comparison, method: str) -> list[tuple[float, np.ndarray]]:

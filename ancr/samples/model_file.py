@@ -5,28 +5,30 @@ repeated when the model is loaded. ``docs/model-format.md`` describes every entr
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 import ancr
 from ancr._core.files import atomic_path
 from ancr._core.messages import one_line
-from ancr.axes.spaces import Space, named_space
+from ancr.classifiers.settings import SettingsError, chosen, from_data, reproducible, title, to_data
 from ancr.samples.array_files import check_finite, numeric_matrix, read_npz
 from ancr.samples.column_plan import ColumnPlan
 
 FORMAT = "ancr-model"
-# A newer minor version may add entries, which an older reader ignores; a newer major version is refused.
-VERSION = (1, 0)
+# A newer minor version may add entries, which an older reader ignores; another major version is refused.
+VERSION = (2, 0)
 _ARRAYS = ("samples", "labels", "names")
-_SETTINGS = ("method", "params", "features")
 # What the entries of the header must be, in the words of an error message.
 _KINDS = {
     "version": ("two whole numbers", lambda v: _is_list_of(v, int) and len(v) == 2),
-    "method": ("a text", lambda v: isinstance(v, str)),
-    "params": ("names with values", lambda v: isinstance(v, dict)),
+    "classifier": ("names with values", lambda v: isinstance(v, dict)),
     "features": ("a text", lambda v: isinstance(v, str)),
     "columns": ("a list of texts", lambda v: _is_list_of(v, str)),
     "standardize": ("true or false", lambda v: isinstance(v, bool)),
@@ -43,10 +45,8 @@ class Model:
 
     Attributes
     ----------
-    method : str
-        Name of a classifier of the package without ``Classifier``, such as ``"ANCR"``.
-    params : dict
-        Its parameters that were set.
+    classifier : estimator
+        The classifier, not fitted: any of this package, with all parameters that `to_data` can write down.
     samples : ndarray of shape (n_samples, n_features)
         Training vectors before scaling.
     labels : ndarray of str
@@ -63,77 +63,79 @@ class Model:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from sklearn.datasets import load_iris
+    >>> from ancr import ANCRClassifier
     >>> from ancr.samples.model_file import Model
     >>> X, y = load_iris(return_X_y=True)
     >>> names = [f"row {i}" for i in range(len(X))]
     >>> path = Path(tempfile.mkdtemp()) / "model.npz"
-    >>> Model("ANCR", {"alpha": 1e-2}, X, y.astype(str), names).save(path)
+    >>> Model(ANCRClassifier(alpha=1e-2), X, y.astype(str), names).save(path)
     >>> Model.load(path).build().predict(X[::50]).tolist()
     ['0', '1', '2']
     """
 
-    method: str
-    params: dict
+    classifier: BaseEstimator
     samples: np.ndarray
     labels: np.ndarray
     names: np.ndarray
     features: str = "table"
     plan: ColumnPlan = field(default=ColumnPlan())
-    version: tuple = field(default=VERSION)
+    version: tuple[int, int] = field(default=VERSION)
 
-    def build(self):
-        """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
-        pipeline = self.plan.pipeline(make_classifier(self.method, self.params))
+    @property
+    def method(self) -> str:
+        """The name of the classifier's method, such as ``"ANCR"``."""
+        return title(type(self.classifier))
+
+    def build(self) -> Pipeline:
+        """The fitted pipeline: preparation of the columns, if there is any, and the classifier.
+
+        Its random choices are the same every time.
+        """
+        pipeline = self.plan.pipeline(reproducible(self.classifier))
         try:
             return pipeline.fit(self.samples, self.labels)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
-            settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
-            raise ModelFileError(f"{self.method} cannot be fitted with {settings}: {one_line(error)}") from error
+            raise ModelFileError(f"{self.classifier!r} cannot be fitted: {one_line(error)}") from error
 
-    def settled(self, fitted):
+    def settled(self, fitted: Pipeline) -> "Model":
         """The model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
-        chosen = {**self.params, **getattr(fitted[-1], "chosen_grid_", {})}
-        if "spaces" in chosen:
-            chosen["spaces"] = [named_space(space).changed_params() for space in chosen["spaces"]]
-        return replace(self, params=chosen)
+        return replace(self, classifier=chosen(fitted[-1]))
 
-    def save(self, path):
-        """Write the model; parameters must be numbers, texts and lists of them."""
-        for name, value in self.params.items():
-            if not _is_plain(value):
-                raise ModelFileError(f"{name}={value!r} cannot be saved: a model file holds names and numbers, no code")
+    def save(self, path: str | Path) -> None:
+        """Write the model; an object or function of one's own is kept by the name under which it can be imported."""
         header = {
             "format": FORMAT,
-            "version": list(self.version),
+            "version": list(VERSION),
             "ancr": ancr.__version__,
+            "classifier": to_data(self.classifier),
+            "features": self.features,
             **self.plan.to_data(),
-            **{name: getattr(self, name) for name in _SETTINGS},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         with atomic_path(path) as draft, draft.open("wb") as file:
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
     @classmethod
-    def load(cls, path):
-        """Read a model; other files, entries of the wrong kind and newer major versions are errors."""
+    def load(cls, path: str | Path, allow: Sequence[str] = ()) -> "Model":
+        """Read a model; other files, entries of the wrong kind and other major versions are errors.
+
+        Parameters
+        ----------
+        path : path-like
+            The ``.npz`` file.
+        allow : sequence of str
+            Packages to import sets, rules, kernels … of one's own from; without them only this package is used.
+        """
         header, arrays = _read(Path(path))
-        major, minor = header["version"]
-        if major > VERSION[0]:
-            raise ModelFileError(
-                f"{path} has model format {major}.{minor}, but ancr {ancr.__version__} reads up to {VERSION[0]}.x; "
-                "a newer release of ancr can read it"
-            )
-        model = cls(
-            **{name: header[name] for name in _SETTINGS},
-            **arrays,
-            plan=ColumnPlan.from_data(header),
-            version=(major, minor),
-        )
-        make_classifier(model.method, model.params)  # raises if a name or setting does not exist
-        return model
+        try:
+            classifier = from_data(header["classifier"], allow)
+        except SettingsError as error:
+            raise ModelFileError(f"{path}: {error}") from error
+        more = {"plan": ColumnPlan.from_data(header), "version": tuple(header["version"])}
+        return cls(classifier, **arrays, features=header["features"], **more)
 
 
-def _read(path):
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if not path.is_file():
@@ -145,6 +147,7 @@ def _read(path):
             raise KeyError("format")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{path} is not an ancr model") from error
+    _check_version(path, header.get("version"))
     try:
         _check_entries(header, arrays)
     except ValueError as error:
@@ -152,7 +155,15 @@ def _read(path):
     return header, arrays
 
 
-def _check_entries(header, arrays):
+def _check_version(path: Path, version: Any) -> None:
+    """Raise if another major version wrote the file."""
+    major, minor = version if _is_list_of(version, int) and len(version) == 2 else VERSION
+    if major != VERSION[0]:
+        does = f"{path} has model format {major}.{minor}, but ancr {ancr.__version__} reads {VERSION[0]}.x"
+        raise ModelFileError(f"{does}; {'a newer release can read it' if major > VERSION[0] else 'train it again'}")
+
+
+def _check_entries(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     missing = [name for name in _KINDS if name not in header] + [name for name in _ARRAYS if name not in arrays]
     if missing:
         raise ValueError(f"{missing[0]!r} is missing")
@@ -171,34 +182,5 @@ def _check_entries(header, arrays):
         raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
 
 
-def _is_plain(value):
-    """Whether JSON can hold a value."""
-    try:
-        return bool(json.dumps(value))
-    except TypeError:
-        return False
-
-
-def _is_list_of(value, kind):
+def _is_list_of(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
-
-
-def method_names():
-    """Methods that can be saved: those of this package, by the names the paper prints."""
-    spelled = {"SACRC": "SA-CRC"}
-    classifiers = [name.removesuffix("Classifier") for name in ancr.__all__ if name.endswith("Classifier")]
-    return sorted(["ANCR-CV", *(spelled.get(name, name) for name in classifiers if name != "Representation")])
-
-
-def make_classifier(method, params):
-    """Make an unfitted classifier from the name of its method; only classifiers of this package are allowed."""
-    if method not in method_names():
-        raise ModelFileError(f"method {method!r} is unknown; choose from {', '.join(method_names())}")
-    kind = ancr.ANCRClassifierCV if method == "ANCR-CV" else getattr(ancr, method.replace("-", "") + "Classifier")
-    unknown = sorted(name for name in params if name.partition("__")[0] not in kind().get_params())
-    if unknown:
-        raise ModelFileError(
-            f"{method} has no parameter {unknown[0]!r}; it has {', '.join(sorted(kind().get_params()))}"
-        )
-    spaces = [Space(**one) if isinstance(one, dict) else one for one in params.get("spaces", ())]
-    return kind().set_params(**({**params, "spaces": spaces} if spaces else params))

@@ -47,6 +47,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/picture/{index:int}", site.picture),
         Route("/api/row/{index:int}", site.row),
         Route("/api/random", site.random),
+        Route("/api/controls", site.controls, methods=["POST"]),
         Route("/api/answer", site.answer, methods=["POST"]),
         Route("/api/image", site.image, methods=["POST"]),
         Route("/api/act", site.act, methods=["POST"]),
@@ -157,6 +158,10 @@ class _Site:
     async def random(self, request: Request) -> Response:
         kind = request.query_params.get("kind", "")
         return await self._read(lambda studio: studio.describe(studio.random_sample(kind)))
+
+    async def controls(self, request: Request) -> Response:
+        changes = (await _body(request)).get("settings", {})
+        return await self._read(lambda studio: studio.settings(changes))
 
     async def answer(self, request: Request) -> Response:
         body = await _body(request)

@@ -6,10 +6,8 @@ import io
 import numpy as np
 
 from ancr._core.spreadsheet import harmless
+from ancr.classifiers.settings import changed
 from ancr.samples.model_file import Model
-
-# Parameters that ANCR has; another set than the simplex has a classifier of its own.
-_METHODS = {"simplex": "ANCR", "nonnegative": "NCR", "affine": "ACR", "free": "CRC"}
 
 
 def labels_csv(studio, raw=False):
@@ -39,18 +37,8 @@ def trained_model(studio):
     source, snapshot = studio.source, studio.recogniser.snapshot()
     if snapshot.n_classes < 2:
         raise ValueError("Label samples of at least two classes first; then there is a model.")
-    settings = snapshot.settings
-    method = _METHODS[settings["constraint"]]
-    params = {name: value for name, value in settings.items() if name != "constraint"}
-    if settings["constraint"] in ("affine", "free"):
-        params.pop("relaxation")
-    where = {name: params.pop(name) for name in ("kernel", "gamma", "power", "normalize")}
-    if settings["kernel"] == "linear":
-        where.pop("gamma")
-    params |= {f"space__{name}": value for name, value in where.items()}
     return Model(
-        method,
-        params,
+        changed(snapshot.classifier, {"temperature": studio.recogniser.temperature(snapshot.classifier)}),
         snapshot.vectors_as_given(),
         np.asarray(snapshot.labels, dtype=str),
         source.data.names[snapshot.members],

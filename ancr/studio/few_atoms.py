@@ -10,11 +10,13 @@ No matrix of all pairs is needed, so a new label or another λ, width or power c
 """
 
 import numpy as np
+from sklearn.base import clone
 
 from ancr.axes.quadratics import ridge
 from ancr.axes.sets import named_set
-from ancr.axes.spaces import Space
-from ancr.classifiers import RepresentationClassifier
+from ancr.axes.spaces import named_space
+from ancr.dictionary.coordinates import Dictionary
+from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
 from ancr.studio.state import ActionError
 
@@ -25,27 +27,26 @@ _TOO_MANY = (
     "At these settings nearly every labelled sample has a part in the answer, which takes too long to follow a slider. "
     "Choose a smaller width γ or a smaller λ."
 )
-# Settings of the classifier that judges.
-_LEARNED = ("alpha", "rule", "constraint")
+# Enough to ask what a classifier is.
+TWO_ATOMS = Dictionary.build(np.eye(2), np.arange(2))
 # Differences in pricing below this share of the largest inner product are rounding in single precision.
 _ROUNDING = 3e-6
 
 
-def applies_to(settings):
-    """Whether settings make codes sparse, and decisions independent of samples that a code does not use."""
-    kind = named_set(settings["constraint"])
-    sparse = kind.plain and kind.nonnegative and kind.sums_to_one and settings["relaxation"] is None
-    return sparse and settings["normalize"]
-
-
-def kernel_of(cross, settings):
-    """Inner products in the space of the kernel, from those of unit rows, in place."""
-    if settings["kernel"] == "linear":
-        return cross
-    # ‖x − y‖² = 2 − 2xᵀy for unit rows.
-    cross -= 1.0
-    cross *= 2.0 * settings["gamma"]
-    return np.exp(cross, out=cross)
+def applies_to(classifier):
+    """Whether codes are sparse optima, and decisions independent of samples that a code does not use."""
+    problem = classifier.problem(TWO_ATOMS)
+    kind = problem.constraint
+    on_the_simplex = kind.plain and kind.sums_to_one and kind.nonnegative and problem.relaxation is None
+    return (
+        on_the_simplex
+        and problem.quadratic == ridge(classifier.alpha)
+        and classifier.class_weight is None
+        and not classifier.make_rule().learns
+        and named_space(classifier.space).follows_unit_products
+        and accepts(classifier.solver, problem)
+        and find_solver(classifier.solver, problem).is_exact
+    )
 
 
 class Rows:
@@ -80,7 +81,7 @@ class Rows:
         found[~known] = self.rows[chosen[~known]] @ self.rows.T
         return found
 
-    def code(self, query, cross, banned, settings, judge, near=()):
+    def code(self, query, cross, banned, classifier, judge, near=()):
         """Judge a query by a classifier that holds every sample that its code can use.
 
         Parameters
@@ -91,8 +92,8 @@ class Rows:
             Its inner products with the rows.
         banned : ndarray of int
             Rows that must not be used.
-        settings : dict
-            As in `ancr.studio.state`.
+        classifier : BaseRepresentationClassifier
+            With the settings to answer with.
         judge : callable
             ``judge(classifier, chosen)`` returns a `Judgement` whose ``support`` are rows.
         near : sequence of int
@@ -104,7 +105,7 @@ class Rows:
         chosen : ndarray of int
             The rows that mattered.
         """
-        held = _Held(self, query[0], kernel_of(cross.copy(), settings), banned, settings, near)
+        held = _Held(self, query[0], cross, banned, classifier, near)
         settle([held], lambda queries: [query.joining() for query in queries])
         return judge(held.classifier(), held.chosen), held.chosen
 
@@ -112,10 +113,12 @@ class Rows:
 class _Held(Candidates):
     """A query with the rows that it holds: at first the nearest, then those that pull at its code."""
 
-    def __init__(self, rows, query, cross, banned, settings, near):
-        super().__init__(query, ridge(settings["alpha"]), named_set(settings["constraint"]))
-        self._rows, self._cross, self._banned, self._settings, self._rounds = rows, cross, banned, settings, 0
-        open_cross = cross.copy()
+    def __init__(self, rows, query, cross, banned, classifier, near):
+        super().__init__(query, ridge(classifier.alpha), named_set(classifier.constraint))
+        self._classifier = clone(classifier).set_params(space__power=1.0)  # the rows have theirs
+        self._cross = self._classifier.space.of_unit_products(cross.copy())
+        self._rows, self._banned, self._rounds = rows, banned, 0
+        open_cross = self._cross.copy()
         open_cross[banned] = -np.inf
         self._hold(self._start(open_cross, np.asarray(near, int)))
 
@@ -130,14 +133,14 @@ class _Held(Candidates):
     def _hold(self, chosen):
         """Solve over some rows; they are valid samples already, so nothing is checked again."""
         self.chosen, rows = chosen, self._rows.rows[chosen]
-        self._space = Space(self._settings["kernel"], gamma=self._settings["gamma"]).prepare(rows)
+        self._space = self._classifier.space.prepare(rows)
         self._dictionary = self._space.dictionary(rows, self._rows.labels[chosen])
         self.optimise(self._dictionary)
 
     def joining(self):
         """Rows outside that pull harder than those in use, at most so many as may join in a round."""
         used = np.flatnonzero(self.code)
-        pull = self._cross - self.code[used] @ kernel_of(self._rows.columns(self.chosen[used]), self._settings)
+        pull = self._cross - self.code[used] @ self._space.of_unit_products(self._rows.columns(self.chosen[used]))
         pull[self._banned] = pull[self.chosen] = -np.inf
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]
@@ -153,6 +156,6 @@ class _Held(Candidates):
 
     def classifier(self):
         """The classifier of the rows held."""
-        classifier = RepresentationClassifier(**{name: self._settings[name] for name in _LEARNED})
+        classifier = self._classifier
         classifier.n_features_in_ = self._rows.rows.shape[1]
         return classifier.learn(self._space, self._dictionary)

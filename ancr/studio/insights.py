@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 from scipy.special import softmax
 
+from ancr.classifiers.controls import flat
+from ancr.classifiers.settings import chosen
 from ancr.studio.recogniser import MOST_LEFT_OUT
-from ancr.studio.state import DEFAULTS, check_settings, classifier_of
 
 # Samples of a pool that are judged at a time; of more, a random part.
 MOST_JUDGED = 4000
@@ -36,13 +37,13 @@ def next_of(fitted, samples, pool, n, seed=0):
     return everything[rows].tolist()
 
 
-def guesses_of(fitted, samples, pool, trust):
+def guesses_of(fitted, samples, pool, temperature):
     """``{sample: (label, confidence)}`` for a pool."""
     if not len(pool):
         return {}
     classifier = fitted.classifier
     decisions = classifier.class_decisions(fitted.rows(samples[pool]))
-    chances = softmax(decisions / (trust.temperature if trust else classifier.temperature), axis=1)
+    chances = softmax(decisions / temperature, axis=1)
     best = np.argmax(decisions, axis=1)
     labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
@@ -62,7 +63,7 @@ def audit_of(snapshot, held_out):
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, prepare = part.vectors()
-    audit = audit_labels(vectors, part.labels, estimator=classifier_of(part.settings))
+    audit = audit_labels(vectors, part.labels, estimator=part.classifier)
     members = part.members
     leaks = audit.leaks(prepare(part.samples[held_out])) if len(held_out) else []
     suspicious = [
@@ -100,13 +101,9 @@ def chosen_settings(snapshot, report):
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, _ = part.vectors()
-    search = ANCRClassifierCV(**part.plan.spaces, verbose=report)
-    chosen = search.fit(vectors, part.labels).best_params_
-    found = {name: value for name, value in {**chosen["space"].get_params(), **chosen}.items() if name in DEFAULTS}
-    if chosen["space"].is_linear:
-        found["gamma"] = DEFAULTS["gamma"]
-    settings = check_settings({**snapshot.settings, **found})
-    return {"settings": settings, "accuracy": float(search.best_score_), "tried": len(search.cv_results_["params"])}
+    search = ANCRClassifierCV(**part.plan.spaces, verbose=report).fit(vectors, part.labels)
+    tried = len(search.cv_results_["params"])
+    return {"settings": flat(chosen(search)), "accuracy": float(search.best_score_), "tried": tried}
 
 
 def compared(snapshot, name, image_shape):

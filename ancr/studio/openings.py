@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ancr._core.messages import one_line
+from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.datasets import load_digits
 from ancr.datasets.splits import per_class_split
 from ancr.samples.column_plan import ColumnPlan, share_one_range
@@ -18,6 +19,7 @@ from ancr.samples.image_folders import is_image
 from ancr.samples.model_file import Model, ModelFileError
 from ancr.samples.readers import read_samples
 from ancr.samples.sample_set import DataWarning, Samples
+from ancr.studio.state import first_classifier
 
 _DIGITS_PER_CLASS = 10
 _BETTER = {
@@ -42,8 +44,10 @@ class Source:
         How columns are prepared.
     draws : bool
         Whether a query can be drawn: light strokes on dark, centred as the data is.
-    settings : dict
-        Settings to start with.
+    classifier : BaseRepresentationClassifier
+        What to answer with at first, not fitted.
+    is_model : bool
+        Whether the data is that of a trained model, whose probabilities are kept while nothing changes.
     notes : list of str
         What the page says about the data.
     """
@@ -53,7 +57,8 @@ class Source:
     fingerprint: str
     plan: ColumnPlan
     draws: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
+    classifier: BaseRepresentationClassifier = field(default_factory=first_classifier)
+    is_model: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -160,7 +165,7 @@ def _digits(bunch: Bunch, state: Path) -> Source:
 def _table(path: Path, samples: Samples) -> Source:
     plan = samples.plan()
     shape = None if plan.standardize else _square(samples.vectors)
-    return _file(path, replace(samples, image_shape=shape), plan, settings={"normalize": not plan.standardize})
+    return _file(path, replace(samples, image_shape=shape), plan, classifier=first_classifier(not plan.standardize))
 
 
 def _file(path: Path, samples: Samples, plan: ColumnPlan, **more: Any) -> Source:
@@ -200,12 +205,8 @@ def _model(path: Path) -> Source | None:
         if str(error).endswith("is not an ancr model"):
             return None
         raise
-    known = ("alpha", "relaxation", "kernel", "gamma", "power", "rule", "normalize", "constraint")
-    given = {name.removeprefix("space__"): value for name, value in model.params.items()}
-    lists = {"alphas": "alpha", "relaxations": "relaxation", "rules": "rule", "constraints": "constraint"}
-    given |= {one: given[many][0] for many, one in lists.items() if len(given.get(many, ())) == 1}
-    given |= given["spaces"][0] if len(given.get("spaces", ())) == 1 else {}
-    settings = {name: given[name] for name in known if name in given}
+    if not isinstance(model.classifier, BaseRepresentationClassifier):
+        model = model.settled(model.build())  # a search: what it chooses
     samples = Samples.of(
         model.samples,
         model.labels.tolist(),
@@ -215,7 +216,7 @@ def _model(path: Path) -> Source | None:
         image_shape=_square(model.samples),
     )
     note = f"A model of {model.method} on {len(samples)} samples."
-    return _file(path, samples, model.plan, settings=settings, notes=[note])
+    return _file(path, samples, model.plan, classifier=model.classifier, is_model=True, notes=[note])
 
 
 def _images(path: Path, samples: Samples) -> Source:

@@ -5,16 +5,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import clone
 
+from ancr._core.messages import one_line
 from ancr.axes.rules import class_residuals
+from ancr.axes.spaces import named_space
 from ancr.classifiers import RepresentationClassifier
 from ancr.classifiers.explanation import explain_block
+from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.settings import is_same, key
 from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration
-from ancr.selection.scoring import Candidate, leave_one_out
-from ancr.studio.few_atoms import Rows, applies_to
+from ancr.selection.cross_validation import RepresentationClassifierCV
+from ancr.solvers.choice import find_solver
+from ancr.studio.few_atoms import TWO_ATOMS, Rows, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
-from ancr.studio.state import ActionError, classifier_of
+from ancr.studio.state import ActionError
 
 # More samples than this are not coded by the matrix of all pairs, which takes 4 bytes for each.
 MOST_WITH_MATRIX = 6000
@@ -38,16 +44,21 @@ class Query:
         As the data is.
     sample : int or None
         The sample that it is, which then must not answer for itself.
-    settings : dict
-        Settings to answer with.
+    classifier : BaseRepresentationClassifier
+        What to answer with, not fitted.
     top : int
         Witnesses to name.
     """
 
     vector: np.ndarray
     sample: int | None
-    settings: dict
+    classifier: BaseRepresentationClassifier
     top: int = 6
+
+    @property
+    def power(self):
+        """The power of the features."""
+        return named_space(self.classifier.space).power
 
 
 @dataclass
@@ -85,26 +96,36 @@ class Judgement:
         return replace(self, witnesses=witnesses, support=members[self.support])
 
 
+class OfAMoment:
+    """What was worked out with the labels of some version and a classifier."""
+
+    version: int
+    classifier: BaseRepresentationClassifier
+
+    def is_current(self, version, classifier):
+        """Whether these are its labels and settings."""
+        return self.version == version and is_same(self.classifier, classifier)
+
+
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(OfAMoment):
     """A classifier with all samples at once, which samples those were, and ``rows``, which prepares vectors for it."""
 
-    classifier: RepresentationClassifier
+    classifier: BaseRepresentationClassifier
     rows: Callable[[np.ndarray], np.ndarray]
     members: np.ndarray
     version: int
-    settings: dict
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(OfAMoment):
     """What leaving each labelled sample out says about the answers to come."""
 
     accuracy: float
     n: int
     trust: Trust
     version: int
-    settings: dict
+    classifier: BaseRepresentationClassifier
 
 
 @dataclass(frozen=True)
@@ -114,7 +135,7 @@ class Snapshot:
     samples: np.ndarray
     members: np.ndarray
     labels: np.ndarray
-    settings: dict
+    classifier: BaseRepresentationClassifier
     plan: ColumnPlan
     version: int
 
@@ -136,18 +157,14 @@ class Snapshot:
     def fit(self):
         """The classifier of these samples."""
         vectors, prepare = self.vectors()
-        classifier = classifier_of(self.settings).fit(vectors, self.labels)
-        return Fitted(classifier, prepare, self.members, self.version, self.settings)
+        return Fitted(clone(self.classifier).fit(vectors, self.labels), prepare, self.members, self.version)
 
     def estimate(self):
-        """Accuracy, temperature and trust by leave-one-out."""
+        """Accuracy, temperature and trust, by leave-one-out where that needs no refit and otherwise in folds."""
         part = self.some(MOST_LEFT_OUT)
-        classifier, settings = part.fit().classifier, self.settings
-        names = ("constraint", "alpha", "relaxation")
-        candidate = Candidate("ridge", beta=0.0, space=classifier.space_, **{name: settings[name] for name in names})
-        (outcome,) = leave_one_out(classifier.dictionary_, [candidate], [settings["rule"]], None)
-        trust = Trust.learn(outcome.decisions, outcome.concentrations, outcome.labels, outcome.temperature, 0.99)
-        return Estimate(float(outcome.right.mean()), len(outcome.labels), trust, self.version, settings)
+        held = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels).held_out_
+        trust = Trust.learn(held.decisions, held.concentrations, held.labels, held.temperature, 0.99)
+        return Estimate(float(held.right.mean()), len(held.labels), trust, self.version, self.classifier)
 
     def some(self, most):
         """At most so many of the samples, at random."""
@@ -211,12 +228,12 @@ class Recogniser:
         """How many samples have, or had, a label."""
         return len(self._labelled)
 
-    def snapshot(self, settings=None):
+    def snapshot(self, classifier=None):
         """The labelled samples of this moment."""
         self.sync()
         members, labels, unused = self._labelled.arrays()
         members, labels = np.delete(members, unused), np.delete(labels, unused)
-        chosen = settings or self.state.settings
+        chosen = classifier or self.state.classifier
         return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, self._version)
 
     def is_ready(self):
@@ -246,20 +263,22 @@ class Recogniser:
         for place, query in enumerate(queries):
             groups.setdefault(self._way(query), []).append(place)
         for (way, *_), places in groups.items():
-            found = way(self, [queries[place] for place in places])
+            try:
+                found = way(self, [queries[place] for place in places])
+            except ValueError as error:  # settings that cannot be combined
+                found = [ActionError(one_line(error))] * len(places)
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer
         return answers
 
     def _way(self, query):
         """How a query is answered, and what it must share with others to be answered together with them."""
-        settings, own = query.settings, self._own_place(query)
-        fitted = self.fitted
-        if fitted and fitted.version == self._version and fitted.settings == settings and own is None:
+        own = self._own_place(query)
+        if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
             return Recogniser._by_matrix, query.top
-        if applies_to(settings) and not self.source.plan.standardize:
-            return Recogniser._over_few, settings["power"], query.top
-        return Recogniser._by_all, tuple(settings.items()), own, query.top
+        if applies_to(query.classifier) and not self.source.plan.standardize:
+            return Recogniser._over_few, query.power, query.top
+        return Recogniser._by_all, key(query.classifier), own, query.top
 
     def _own_place(self, query):
         """Where a query is among the labelled samples; None if it is not."""
@@ -270,27 +289,27 @@ class Recogniser:
 
     def _over_few(self, queries):
         members, labels, unused = self._labelled.arrays()
-        settings = queries[0].settings
-        rows = self._labelled.rows(settings["power"])
-        vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), settings["power"])
-        known = self.pairs[1] if self.pairs and self.pairs[0] == settings["power"] else None
+        power = queries[0].power
+        rows = self._labelled.rows(power)
+        vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), power)
+        known = self.pairs[1] if self.pairs and self.pairs[0] == power else None
         labelled, answers = Rows(rows, labels, known), []
         for query, vector, cross in zip(queries, vectors, labelled.cross(vectors), strict=True):
             own = self._own_place(query)
             banned = unused if own is None else np.append(unused, own)
 
             def judge(classifier, chosen, query=query, vector=vector):
-                fitted = Fitted(classifier, _as_they_are, chosen, self._version, query.settings)
+                fitted = Fitted(classifier, _as_they_are, chosen, self._version)
                 return _judge(fitted, vector[None], query.top)[0]
 
-            key = query.vector.tobytes()
-            near = self._near.pop(key, ())
+            content = query.vector.tobytes()
+            near = self._near.pop(content, ())
             try:
-                judgement, chosen = labelled.code(vector[None], cross, banned, query.settings, judge, near)
+                judgement, chosen = labelled.code(vector[None], cross, banned, query.classifier, judge, near)
             except ActionError as error:
                 answers.append(error)
                 continue
-            self._near[key] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
+            self._near[content] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
             answers.append(judgement.of_samples(members))
         while len(self._near) > _NEAR_KEPT:
             self._near.pop(next(iter(self._near)))
@@ -299,27 +318,37 @@ class Recogniser:
     def rows_without_pairs(self):
         """``(power, rows)`` whose inner products should be computed, or None if enough of them are known."""
         self.sync()
-        power = self.state.settings["power"]
+        power = named_space(self.state.classifier.space).power
         known = len(self.pairs[1]) if self.pairs and self.pairs[0] == power else 0
-        usable = applies_to(self.state.settings) and not self.source.plan.standardize and self.size <= MOST_WITH_MATRIX
+        usable = (
+            applies_to(self.state.classifier) and not self.source.plan.standardize and self.size <= MOST_WITH_MATRIX
+        )
         return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
 
     def _by_all(self, queries):
         """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""
         own = self._own_place(queries[0])
-        key = (tuple(queries[0].settings.items()), self._version, own)
-        if key not in self._others:
+        which = (key(queries[0].classifier), self._version, own)
+        if which not in self._others:
             while len(self._others) >= _KEPT:
                 self._others.pop(next(iter(self._others)))
-            snapshot = self.snapshot(queries[0].settings)
+            snapshot = self.snapshot(queries[0].classifier)
             if own is not None:
                 snapshot = snapshot.part(snapshot.members != queries[0].sample)
             if snapshot.n_classes < 2:
                 return [ActionError(_TOO_FEW)] * len(queries)
-            self._others[key] = snapshot.fit()
-        return _judge(self._others[key], np.stack([query.vector for query in queries]), queries[0].top)
+            self._others[which] = snapshot.fit()
+        return _judge(self._others[which], np.stack([query.vector for query in queries]), queries[0].top)
 
-    def probabilities(self, judgement, settings):
+    def temperature(self, classifier):
+        """What divides decision values: as leave-one-out found, or as a model that was opened has it.
+
+        A model keeps its own until a label or a setting changes.
+        """
+        opened = self.source.is_model and not self.state.changes and is_same(classifier, self.source.classifier)
+        return classifier.temperature if opened or self.estimate is None else self.estimate.trust.temperature
+
+    def probabilities(self, judgement, classifier):
         """How likely the classes are.
 
         Returns
@@ -331,13 +360,22 @@ class Recogniser:
             Whether it is sure enough; None while nothing is known about the answers of these settings.
         """
         estimate = self.estimate
-        temperature = estimate.trust.temperature if estimate else 0.1
-        shares = softmax(judgement.decisions / temperature)
-        if estimate is None or estimate.settings != settings:
+        shares = softmax(judgement.decisions / self.temperature(classifier))
+        if estimate is None or not is_same(estimate.classifier, classifier):
             return shares, float(shares.max()), None
         trust = estimate.trust
         confidence = float(trust.confidence(judgement.decisions[None], np.array([judgement.concentration]))[0])
         return shares, confidence, bool(confidence >= trust.threshold)
+
+
+def _search_of_one(classifier):
+    """A search that scores the settings of a classifier and no others."""
+    solver = find_solver(classifier.solver, classifier.problem(TWO_ATOMS), **classifier.solver_options)
+    axes = ("space", "quadratic", "constraint", "alpha", "beta", "relaxation", "rule")
+    grid = {f"{name}s": [getattr(classifier, name)] for name in axes}
+    others = {"code": classifier.code, "class_weight": classifier.class_weight}
+    solver = classifier.solver if solver.is_exact else solver
+    return RepresentationClassifierCV(RepresentationClassifier(solver=solver, **others), **grid)
 
 
 def _as_they_are(vectors):

@@ -1,38 +1,25 @@
 """Labels, exclusions, skipped samples and settings as a sequence of actions, each of which can be undone."""
 
-import json
-import math
-
 import numpy as np
 
-from ancr._core.messages import shown
+from ancr._core.messages import one_line, shown
 from ancr.axes.spaces import Space
-from ancr.classifiers import RepresentationClassifier
+from ancr.classifiers import ANCRClassifier
+from ancr.classifiers.controls import adjusted
+from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.settings import SettingsError, from_data, to_data
 
-# What the sliders reach; a request beyond it is refused.
-_RANGES = {"alpha": (1e-6, 10.0), "relaxation": (1e-3, 100.0), "gamma": (1e-3, 100.0), "power": (0.05, 2.0)}
-_CHOICES = {
-    "kernel": ("linear", "rbf"),
-    "rule": ("res", "reg", "pro", "label"),
-    "constraint": ("simplex", "nonnegative", "affine", "free"),
-    "normalize": (True, False),
-}
-DEFAULTS = {
-    "alpha": 0.01,
-    "relaxation": None,
-    "kernel": "linear",
-    "gamma": 1.0,
-    "power": 1.0,
-    "rule": "res",
-    "constraint": "simplex",
-    "normalize": True,
-}
 _LONGEST_NAME = 200
 _ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "undo")
 
 
 class ActionError(ValueError):
     """An action that cannot be done; the message is a sentence for the page."""
+
+
+def first_classifier(normalize=True):
+    """What a studio answers with before a person changes it."""
+    return ANCRClassifier(alpha=0.01, space=Space(gamma=1.0, normalize=normalize))
 
 
 class State:
@@ -44,8 +31,8 @@ class State:
         Names of the samples; actions refer to samples by name, so that a journal survives a reordering.
     labels : list of str or None
         Labels that the data came with.
-    settings : dict
-        Settings to start with.
+    classifier : BaseRepresentationClassifier or None
+        What to answer with at first, not fitted.
     closed : set of int
         Samples that cannot be labelled: those held out.
 
@@ -53,6 +40,8 @@ class State:
     ----------
     labels : list of str or None
         Current labels.
+    classifier : BaseRepresentationClassifier
+        The classifier in use, not fitted.
     excluded, skipped, kept : set of int
         Samples by index.
     classes : dict
@@ -78,10 +67,10 @@ class State:
     ['cat', None]
     """
 
-    def __init__(self, names, labels, settings=None, closed=()):
+    def __init__(self, names, labels, classifier=None, closed=()):
         self.names, self.labels, self.given = names, list(labels), list(labels)
         self._index = {name: i for i, name in enumerate(names)}
-        self.settings = check_settings({**DEFAULTS, **(settings or {})})
+        self.classifier = classifier or first_classifier()
         self.closed = set(closed)
         self.excluded, self.skipped, self.kept = set(), set(), set()
         self.classes = dict.fromkeys(sorted({label for label in labels if label is not None}, key=_natural))
@@ -106,13 +95,24 @@ class State:
                 raise ActionError("There is nothing to undo.")
             return {"do": "undo"}
         if kind == "settings":
-            return {"do": "settings", "settings": check_settings({**self.settings, **action.get("settings", {})})}
+            return {"do": "settings", "settings": to_data(self.adjusted(action.get("settings", {})))}
         if kind == "class":
             return {"do": "class", "label": check_label(action.get("label"))}
         if kind == "accept":
             return {"do": "accept", "labels": self._check_many(action.get("labels"))}
         checked = {"do": kind, "sample": self.names[self._open(action.get("sample"))]}
         return {**checked, "label": check_label(action.get("label"))} if kind == "label" else checked
+
+    def adjusted(self, settings):
+        """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
+        try:
+            classifier = from_data(settings) if "class" in settings else adjusted(self.classifier, settings)
+            if not isinstance(classifier, BaseRepresentationClassifier):
+                raise SettingsError("There is no such classifier.")
+            classifier._validate_params()
+        except (ValueError, TypeError) as error:
+            raise ActionError(one_line(error)) from error
+        return classifier
 
     def _check_many(self, labels):
         if not isinstance(labels, list) or not labels:
@@ -197,9 +197,9 @@ class State:
         self._add_class(action["label"], steps)
 
     def _do_settings(self, action, steps):
-        before = self.settings
-        steps.append(lambda: setattr(self, "settings", before))
-        self.settings = check_settings({**DEFAULTS, **action["settings"]})
+        before = self.classifier
+        steps.append(lambda: setattr(self, "classifier", before))
+        self.classifier = from_data(action["settings"])
 
     @property
     def can_undo(self):
@@ -215,13 +215,6 @@ class State:
         return bool(self.waiting[index])
 
 
-def classifier_of(settings):
-    """The classifier with these settings."""
-    where = ("kernel", "gamma", "power", "normalize")
-    others = {name: value for name, value in settings.items() if name not in where}
-    return RepresentationClassifier(space=Space(**{name: settings[name] for name in where}), **others)
-
-
 def check_label(label):
     """A label as text in one line, or an `ActionError`."""
     if not isinstance(label, str) or not label.strip():
@@ -230,28 +223,6 @@ def check_label(label):
     if len(label) > _LONGEST_NAME or any(ord(letter) < 32 or ord(letter) == 127 for letter in label):
         raise ActionError(f"A class name is one line of at most {_LONGEST_NAME} characters.")
     return label
-
-
-def check_settings(settings):
-    """Settings with every value in its range, or an `ActionError`."""
-    unknown = sorted(set(settings) - set(DEFAULTS))
-    if unknown:
-        raise ActionError(f"There is no setting {shown(str(unknown[0]))}.")
-    for name, value in settings.items():
-        if name in _CHOICES:
-            if value not in _CHOICES[name]:
-                raise ActionError(f"{name} must be one of {', '.join(map(str, _CHOICES[name]))}.")
-            continue
-        if name == "relaxation" and value is None:
-            continue
-        low, high = _RANGES[name]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not low <= value <= high:
-            raise ActionError(f"{name} must be a number from {low:g} to {high:g}.")
-    if settings["constraint"] in ("free", "affine") and settings["relaxation"] is not None:
-        settings = {**settings, "relaxation": None}
-    json.dumps(settings)
-    return settings
 
 
 def _natural(label):

@@ -6,13 +6,15 @@ from concurrent.futures import Future
 
 import numpy as np
 
+from ancr.classifiers.controls import controls, flat
+from ancr.classifiers.settings import methods
 from ancr.studio import insights
 from ancr.studio.background import Background
 from ancr.studio.exports import labels_csv, trained_model
 from ancr.studio.journal import Journal
 from ancr.studio.recogniser import MOST_WITH_MATRIX, Query, Recogniser
 from ancr.studio.sample_pictures import Pictures, data_uri, reconstruction
-from ancr.studio.state import ActionError, State, check_settings
+from ancr.studio.state import ActionError, State
 from ancr.studio.worker import Worker
 
 # Samples ranked ahead of the one that is asked for, and classes and columns that a page shows of an answer.
@@ -44,9 +46,11 @@ class Studio:
         self.source, self.pictures = source, Pictures(source)
         self.journal = Journal(source.state, source.fingerprint)
         self.held_out = np.flatnonzero(source.is_held_out)
-        self.state = State(source.names, source.labels, source.settings, self.held_out.tolist())
+        self.state = State(source.names, source.labels, source.classifier, self.held_out.tolist())
         self._replay()
         self.recogniser = Recogniser(source, self.state)
+        if source.is_model:  # its answers are those of the file from the first one on
+            self.recogniser.fitted = self.recogniser.snapshot().fit()
         self.queue, self.guesses, self.results, self.problems = [], {}, {}, {}
         self.choosing = None  # how far the search for settings is
         self._mixed = np.random.default_rng(0).permutation(len(source.data)).tolist()
@@ -185,13 +189,14 @@ class Studio:
     def _ranked(self, n, seed=0):
         def now(studio):
             recogniser = studio.recogniser
-            return recogniser.snapshot(), recogniser.fitted, studio.pool(), recogniser.estimate
+            snapshot = recogniser.snapshot()
+            return snapshot, recogniser.fitted, studio.pool(), recogniser.temperature(snapshot.classifier)
 
-        snapshot, fitted, pool, estimate = self.worker.submit("read", now).result()
-        if fitted is None or (fitted.version, fitted.settings) != (snapshot.version, snapshot.settings):
+        snapshot, fitted, pool, temperature = self.worker.submit("read", now).result()
+        if fitted is None or not fitted.is_current(snapshot.version, snapshot.classifier):
             fitted = snapshot.some(MOST_WITH_MATRIX).fit()
         pool = insights.judged_part(pool, snapshot.version)
-        guesses = insights.guesses_of(fitted, snapshot.samples, pool, estimate and estimate.trust)
+        guesses = insights.guesses_of(fitted, snapshot.samples, pool, temperature)
         return insights.next_of(fitted, snapshot.samples, pool, n, seed), guesses, snapshot.version
 
     def pool(self):
@@ -269,7 +274,8 @@ class Studio:
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
             "classes": [{"label": label, "count": counts.get(label, 0)} for label in state.classes],
-            "settings": state.settings,
+            **self.settings(),
+            "methods": [name for name in methods() if not name.endswith("-CV")],
             "can_undo": state.can_undo,
             "estimate": self.estimate(),
             "ready": self.recogniser.is_ready(),
@@ -280,6 +286,11 @@ class Studio:
             "problems": dict(self.problems),
             **self.counts(),
         }
+
+    def settings(self, changes=()):
+        """The settings in use, or those that changes make of them, and how a page lets a person change them."""
+        classifier = self.state.adjusted(dict(changes))
+        return {"settings": flat(classifier), "controls": [one.to_dict() for one in controls(classifier)]}
 
     def counts(self):
         """How many samples there are of each kind."""
@@ -299,7 +310,7 @@ class Studio:
         found = self.recogniser.estimate
         if found is None:
             return None
-        current = (found.version, found.settings) == (self.recogniser.version, self.state.settings)
+        current = found.is_current(self.recogniser.version, self.state.classifier)
         return {"accuracy": found.accuracy, "n": found.n, "current": current, "coverage": found.trust.coverage}
 
     def describe(self, index):
@@ -355,7 +366,7 @@ class Studio:
 
     def query(self, body, vector=None):
         """A `Query` from what a page sent: a sample, a row of numbers, or the vector of an image."""
-        settings, sample = {**self.state.settings, **body.get("settings", {})}, None
+        classifier, sample = self.state.adjusted(body.get("settings", {})), None
         if vector is None and "row" in body:
             vector = self._row_vector(body["row"], body.get("sample"))
         elif vector is None:
@@ -363,7 +374,7 @@ class Studio:
             if not isinstance(sample, int) or isinstance(sample, bool) or not 0 <= sample < len(self.state.names):
                 raise ActionError("There is no such sample in this data.")
             vector = self.source.data.vectors[sample]
-        return Query(np.asarray(vector), sample, check_settings(settings))
+        return Query(np.asarray(vector), sample, classifier)
 
     def _row_vector(self, row, sample):
         """A row that was edited: the values sent, and those of a sample where the page does not show all columns."""
@@ -391,7 +402,7 @@ class Studio:
         ]
 
     def _in_words(self, query, judgement):
-        chances, confidence, accepted = self.recogniser.probabilities(judgement, query.settings)
+        chances, confidence, accepted = self.recogniser.probabilities(judgement, query.classifier)
         order = np.argsort(-judgement.decisions, kind="stable")[:_SHOWN_CLASSES]
         weights = judgement.weights
         answer = {

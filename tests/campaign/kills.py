@@ -91,6 +91,7 @@ def make_folder(folder):
     """Data, images and a model for all commands."""
     from PIL import Image
 
+    from ancr import CRCClassifier
     from ancr.samples.column_plan import ColumnPlan
     from ancr.samples.model_file import Model
 
@@ -99,7 +100,7 @@ def make_folder(folder):
     labels = rng.integers(0, 2, len(rows))
     header = ",".join([*names, "label"])
     np.savetxt(folder / "data.csv", np.c_[rows, labels], delimiter=",", header=header, comments="", fmt="%.3g")
-    Model("CRC", {}, rows[:99], labels[:99].astype(str), np.arange(99).astype(str), plan=ColumnPlan(names)).save(
+    Model(CRCClassifier(), rows[:99], labels[:99].astype(str), np.arange(99).astype(str), plan=ColumnPlan(names)).save(
         folder / "model.npz"
     )
     for number in range(40):

@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ancr import ANCRClassifier, CRCClassifier, Space
+from ancr import ANCRClassifier, CRCClassifier, RepresentationClassifier, Space
+from ancr.classifiers.settings import is_same
 from ancr.cli import main
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_queries
@@ -50,8 +51,9 @@ def test_columns_with_units_are_searched_by_default(wine, tmp_path):  # noqa: F8
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path)
     assert result.stdout == f"{path}: ANCR-CV on 178 samples of 3 classes\n"
-    params = Model.load(path).params
-    assert (params["spaces"][0]["normalize"], len(params["spaces"]), len(params["alphas"])) == (False, 1, 1)
+    chosen = Model.load(path).classifier
+    assert type(chosen) is RepresentationClassifier
+    assert not chosen.space.normalize
     labels = [row["label"] for row in predictions(path, wine, tmp_path)]
     assert np.mean(labels == load_wine().target.astype(str)) > 0.98
 
@@ -60,7 +62,7 @@ def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "0.1", "--power", "0.5", "--method", "CRC")
     assert result.exit_code == 0, result.output
-    assert Model.load(path).params == {"space__kernel": "rbf", "space__gamma": 0.1, "space__power": 0.5}
+    assert is_same(Model.load(path).classifier, CRCClassifier(space=Space("rbf", gamma=0.1, power=0.5)))
     rows = predictions(path, wine, tmp_path)
     X, y = load_wine(return_X_y=True)
     clf = make_pipeline(StandardScaler(), CRCClassifier(space=Space("rbf", gamma=0.1, power=0.5))).fit(X, y.astype(str))
@@ -73,14 +75,15 @@ def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
 def test_a_number_may_be_written_without_its_zero(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     assert ancr("train", wine, "-o", path, "--set", "alpha=.01").exit_code == 0
-    assert Model.load(path).params == {"alpha": 0.01}
+    assert is_same(Model.load(path).classifier, ANCRClassifier(alpha=0.01))
 
 
 def test_landmarks_are_drawn_by_the_seed_that_is_set(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     options = ("--kernel", "rbf", "--n-landmarks", "9", "--set", "space__random_state=3")
     assert ancr("train", wine, "-o", path, *options).exit_code == 0
-    assert Model.load(path).params == {"space__kernel": "rbf", "space__n_landmarks": 9, "space__random_state": 3}
+    space = Space("rbf", n_landmarks=9, random_state=3)
+    assert is_same(Model.load(path).classifier, ANCRClassifier(space=space))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such file names")

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from ancr.classifiers.settings import key
 from ancr.studio.journal import Journal, StudioIsOpenError
 from ancr.studio.state import ActionError, State
 
@@ -83,7 +84,7 @@ def _seen(state):
         sorted(state.skipped),
         sorted(state.kept),
         list(state.classes),
-        state.settings,
+        key(state.classifier),
     )
 
 
@@ -124,7 +125,8 @@ def test_any_sequence_of_actions_can_be_undone_step_by_step():
         {"do": "settings", "settings": {"speed": 1}},
         {"do": "settings", "settings": {"alpha": True}},
         {"do": "settings", "settings": {"alpha": float("nan")}},
-        {"do": "settings", "settings": {"kernel": "quantum"}},
+        {"do": "settings", "settings": {"space__kernel": "quantum"}},
+        {"do": "settings", "settings": {"class": "ancr:ANCRClassifierCV", "params": {}}},
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(action):

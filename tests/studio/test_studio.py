@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from ancr import RepresentationClassifier
+from ancr.classifiers.settings import is_same, key
 from ancr.samples.model_file import Model
 from ancr.studio import recogniser as recogniser_module
 from ancr.studio.openings import open_source
@@ -46,23 +47,24 @@ def next_sample(client):
     [
         {},
         {"alpha": 0.3},
-        {"kernel": "rbf", "gamma": 2.0},
-        {"power": 0.5},
-        {"power": 0.5, "kernel": "rbf", "rule": "label"},
+        {"space__kernel": "rbf", "space__gamma": 2.0},
+        {"space__power": 0.5},
+        {"space__power": 0.5, "space__kernel": "rbf", "rule": "label"},
     ],
 )
 def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
     """The code of the small problem is the optimum over all labelled samples."""
     recogniser, source = studio.recogniser, studio.source
-    chosen = {**studio.state.settings, **settings}
+    chosen = studio.state.adjusted(settings)
+    power = chosen.space.power
     queries = [Query(source.data.vectors[i], int(i), chosen) for i in studio.held_out[:30]]
     recogniser.fitted = None
-    recogniser.pairs = None if not settings else (chosen["power"], recogniser._labelled.rows(chosen["power"])[:70])
+    recogniser.pairs = None if not settings else (power, recogniser._labelled.rows(power)[:70])
     if settings:  # inner products of some of the samples are known, those of later ones are not
-        recogniser.pairs = (chosen["power"], recogniser.pairs[1] @ recogniser.pairs[1].T)
+        recogniser.pairs = (power, recogniser.pairs[1] @ recogniser.pairs[1].T)
     few = recogniser._over_few(queries)
     snapshot = recogniser.snapshot(chosen)
-    whole = RepresentationClassifier(**chosen).fit(source.data.vectors[snapshot.members], snapshot.labels)
+    whole = clone(chosen).fit(source.data.vectors[snapshot.members], snapshot.labels)
     vectors = np.stack([query.vector for query in queries])
     np.testing.assert_array_equal([one.label for one in few], whole.predict(vectors))
     codes = whole.codes(vectors)
@@ -76,7 +78,7 @@ def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
 
 def test_a_labelled_sample_does_not_answer_for_itself(client, studio):
     own = int(studio.recogniser.snapshot().members[0])
-    for settings in ({}, {"constraint": "free"}, {"relaxation": 0.3}):
+    for settings in ({}, {"method": "CRC"}, {"relaxation": 0.3}):
         answer = client.post("/api/answer", json={"sample": own, "settings": settings}).json()
         assert own not in [witness["index"] for witness in answer["witnesses"]]
         assert answer["truth"] is not None
@@ -147,8 +149,8 @@ def test_a_query_that_cannot_be_answered_leaves_the_others_alone(blobs, make_stu
     for index, label in enumerate(labels):
         if label == "cat" or (label == "bee" and index != alone):
             studio.worker.submit("act", {"do": "exclude", "sample": studio.state.names[index]}).result()
-    settings = {**studio.state.settings, "constraint": "free"}
-    refused, answered = recogniser.judge([Query(samples[i], int(i), settings) for i in (alone, other)])
+    classifier = studio.state.adjusted({"method": "CRC"})
+    refused, answered = recogniser.judge([Query(samples[i], int(i), classifier) for i in (alone, other)])
     assert "two classes" in str(refused)
     assert answered.label == "ant"
 
@@ -169,7 +171,7 @@ def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
 def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, make_studio):
     sample = next_sample(client)
     act(client, do="label", sample=sample["name"], label="=cmd()")
-    act(client, do="settings", settings={"alpha": 0.05, "kernel": "rbf", "gamma": 2.0})
+    act(client, do="settings", settings={"alpha": 0.05, "space__kernel": "rbf", "space__gamma": 2.0})
     content = client.get("/api/export/model.npz").content
     path = tmp_path / "model.npz"
     path.write_bytes(content)
@@ -179,7 +181,7 @@ def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, 
     answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.held_out[:20]]
     assert model.build().predict(queries).tolist() == answers
     again = open_source(path)
-    assert again.settings["alpha"] == 0.05
+    assert is_same(clone(again.classifier).set_params(temperature=0.1), studio.state.classifier)
     reopened = make_studio(again)
     assert reopened.recogniser.is_ready()
     rows = list(csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text)))
@@ -244,17 +246,17 @@ def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
     act(client, do="exclude", sample=next_sample(client)["name"])
     act(client, do="settings", settings={"alpha": 0.2})
     act(client, do="undo")
-    before = (studio.state.labels, studio.state.skipped, studio.state.excluded, studio.state.settings)
+    before = (studio.state.labels, studio.state.skipped, studio.state.excluded, key(studio.state.classifier))
     studio.close()
     again = make_studio()
-    assert (again.state.labels, again.state.skipped, again.state.excluded, again.state.settings) == before
+    assert (again.state.labels, again.state.skipped, again.state.excluded, key(again.state.classifier)) == before
     assert again.state.can_undo
 
 
 def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
     wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
-    settings = studio.state.settings
-    queries = [Query(studio.source.data.vectors[i], int(i), settings) for i in studio.held_out[:25]]
+    classifier = studio.state.classifier
+    queries = [Query(studio.source.data.vectors[i], int(i), classifier) for i in studio.held_out[:25]]
     together = [studio.worker.submit("answer", query) for query in queries]
     labels = [future.result()["label"] for future in together]
     assert labels == [studio.worker.submit("answer", query).result()["label"] for query in queries]

@@ -3,18 +3,11 @@ import { ask, latest, upload } from "/static/api.js";
 import { bar, complain, el, percent, picture, redraw, say, tile } from "/static/dom.js";
 import { Drawing } from "/static/drawing.js";
 
-let studio, query, settings, answerBox, settingsBox, drawing, sampleBox, waiting = false, judged = "";
-
-const SLIDERS = [
-  { name: "alpha", text: "λ, how much the code is spread", low: -5, high: 0.5, log: true },
-  { name: "relaxation", text: "Relaxation γ of the simplex", low: -2, high: 1.5, log: true, optional: true },
-  { name: "gamma", text: "Width of the RBF kernel, γ", low: -1.5, high: 0.9, log: true, only: (s) => s.kernel === "rbf" },
-  { name: "power", text: "Power of the features", low: 0.25, high: 1, log: false },
-];
+let studio, query, settings, controls, answerBox, settingsBox, drawing, sampleBox, waiting = false, judged = "";
 
 export function open(shared, panel) {
   studio = shared;
-  settings = { ...studio.state.settings };
+  takeOver();
   answerBox = el("section", { class: "panel answer", "aria-label": "Answer" }, el("p", { class: "quiet", text: "The answer appears here." }));
   settingsBox = el("section", { class: "panel", "aria-label": "Settings" });
   sampleBox = el("section", { class: "panel", "aria-label": "Query" });
@@ -27,10 +20,8 @@ export function open(shared, panel) {
 export function update() {
   if (waiting && studio.state.chosen && !studio.state.busy.choose) {
     waiting = false;
-    settings = { ...studio.state.chosen.settings };
     say(`Settings chosen: ${percent(studio.state.chosen.accuracy)} by leave-one-out.`);
-    drawSettings();
-    run();
+    change(studio.state.chosen.settings);
     return;
   }
   drawButtons();
@@ -39,7 +30,19 @@ export function update() {
   if (now !== judged) { judged = now; run(); }
 }
 
-export function undone() { settings = { ...studio.state.settings }; drawSettings(); run(); }
+export function undone() { takeOver(); drawSettings(); run(); }
+
+// The settings in use, and what can be changed about them.
+function takeOver() { settings = { ...studio.state.settings }; controls = studio.state.controls; }
+
+// Other settings: what can be changed about them is asked for, since a method or a kernel has parameters of its own.
+async function change(wanted) {
+  const found = await ask("/api/controls", { settings: wanted }).catch(() => null);
+  if (!found) return;
+  ({ settings, controls } = found);
+  drawSettings();
+  run();
+}
 
 function drawQuery() {
   const state = studio.state, parts = [el("h3", { text: "Query" })];
@@ -138,36 +141,52 @@ function drawAnswer(answer) {
 }
 
 function drawSettings() {
-  const parts = [el("h3", { text: "Settings" })];
-  const kernel = el("select", { id: "kernel", "data-key": "kernel", onchange: (event) => { settings.kernel = event.target.value; drawSettings(); run(); } },
-    ...["linear", "rbf"].map((name) => el("option", { value: name, text: name, selected: settings.kernel === name })));
-  parts.push(el("div", { class: "setting" }, el("label", { for: "kernel", text: "Kernel" }), kernel));
-  const simplex = ["simplex", "nonnegative"].includes(settings.constraint);
-  const set = el("select", { id: "constraint", "data-key": "constraint", onchange: (event) => { settings.constraint = event.target.value; if (event.target.value === "free") settings.relaxation = null; drawSettings(); run(); } },
-    ...[["simplex", "simplex (ANCR)"], ["nonnegative", "non-negative (NCR)"], ["affine", "affine (ACR)"], ["free", "free (CRC)"]].map(([name, text]) => el("option", { value: name, text, selected: settings.constraint === name })));
-  parts.push(el("div", { class: "setting" }, el("label", { for: "constraint", text: "Set" }), set));
-  for (const slider of SLIDERS) {
-    if (slider.only && !slider.only(settings)) continue;
-    if (slider.optional && !simplex) continue;
-    const none = slider.optional && settings[slider.name] === null;
-    const value = none ? slider.high : settings[slider.name];
-    const output = el("output", { for: slider.name, text: none ? "hard" : number(value) });
-    const input = el("input", { type: "range", id: slider.name, "data-key": slider.name, min: String(slider.low), max: String(slider.high), step: "0.05", value: String(slider.log && !none ? Math.log10(value) : value) });
-    input.setAttribute("aria-valuetext", output.textContent);
-    input.addEventListener("input", () => {
-      const place = Number(input.value);
-      const hard = slider.optional && place >= slider.high;
-      settings[slider.name] = hard ? null : slider.log ? Number((10 ** place).toPrecision(3)) : place;
-      output.textContent = hard ? "hard" : number(settings[slider.name]);
-      input.setAttribute("aria-valuetext", output.textContent);
-      drawButtons();
-      run();
-    });
-    parts.push(el("div", { class: "setting" }, el("label", { for: slider.name, text: slider.text }), output, input));
+  const parts = [el("h3", { text: "Settings" }), choice("method", "Method", studio.state.methods, settings.method, (value) => change({ method: value }))];
+  for (const control of controls) {
+    const id = control.name.split("__").pop();
+    const title = control.symbol ? `${control.title}, ${control.symbol}` : control.title;
+    const take = (value) => change({ ...settings, [control.name]: value });
+    if (control.kind === "choice") parts.push(choice(id, title, control.choices, control.value, take, control.help));
+    else if (control.kind === "switch") parts.push(check(id, title, control.value, take, control.help));
+    else if (control.kind === "number") parts.push(slider(id, title, control));
+    else parts.push(el("div", { class: "setting" }, el("span", { text: title }), el("output", { text: control.value })));
   }
   parts.push(el("div", { class: "row", id: "setting-buttons" }), el("p", { class: "quiet", id: "chosen" }));
   redraw(settingsBox, parts);
   drawButtons();
+}
+
+function choice(id, title, values, value, take, help = "") {
+  const list = el("select", { id, "data-key": id, title: help, onchange: (event) => take(event.target.value) },
+    ...values.map((one) => el("option", { value: one, text: one, selected: one === value })));
+  return el("div", { class: "setting" }, el("label", { for: id, text: title }), list);
+}
+
+function check(id, title, value, take, help) {
+  const box = el("input", { type: "checkbox", id, "data-key": id, title: help, onchange: (event) => take(event.target.checked) });
+  box.checked = value;
+  return el("div", { class: "setting" }, el("label", { for: id, text: title }), box);
+}
+
+function slider(id, title, control) {
+  const place = (value) => control.log ? Math.log10(value) : value;
+  const value = settings[control.name], none = value === null;
+  const shown = (one) => one === null ? "hard" : typeof one === "number" ? number(one) : one;
+  const output = el("output", { for: id, text: shown(value) });
+  const start = none ? control.high : typeof value === "number" ? value : control.log ? Math.sqrt(control.low * control.high) : control.low;
+  const input = el("input", { type: "range", id, "data-key": id, title: control.help, min: String(place(control.low)), max: String(place(control.high)), step: control.whole ? "1" : "0.05", value: String(place(start)) });
+  input.setAttribute("aria-valuetext", output.textContent);
+  input.addEventListener("input", () => {
+    const at = Number(input.value);
+    const hard = control.optional && at >= place(control.high);
+    const reached = Number((control.log ? 10 ** at : at).toPrecision(3));
+    settings[control.name] = hard ? null : Math.min(Math.max(reached, control.low), control.high);
+    output.textContent = shown(settings[control.name]);
+    input.setAttribute("aria-valuetext", output.textContent);
+    drawButtons();
+    run();
+  });
+  return el("div", { class: "setting" }, el("label", { for: id, text: title }), output, input);
 }
 
 const number = (value) => Number(value).toPrecision(3).replace(/\.?0+$/, "");
@@ -176,10 +195,10 @@ function drawButtons() {
   const box = document.getElementById("setting-buttons");
   if (!box) return;
   const state = studio.state, busy = state.busy.choose;
-  const same = JSON.stringify(settings) === JSON.stringify(state.settings) || Object.keys(settings).every((name) => settings[name] === state.settings[name]);
+  const same = Object.keys(settings).every((name) => settings[name] === state.settings[name]);
   redraw(box,
     el("button", { class: "main", "data-key": "use", text: "Use these settings", disabled: same, onclick: () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {}) }),
-    el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { settings = { ...state.settings }; drawSettings(); run(); } }),
+    el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { takeOver(); drawSettings(); run(); } }),
     el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }));
   document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${state.choosing ? `: ${state.choosing.done} of ${state.choosing.total} steps` : ""}…` : "";
 }
