@@ -73,13 +73,17 @@ def test_procrc_minimises_what_its_docstring_says(digits):
 def test_class_terms_on_other_sets(digits, Classifier, constraint):
     X, y, Q = digits
     clf = Classifier(alpha=1e-3, beta=1e-2, constraint=constraint).fit(X, y)
-    solution = clf.solver_.solve(normalize(Q))
-    assert solution.verify(tol=1e-8, feasibility=1e-9).all()
-    if constraint != "affine":
-        solver = ADMM(rho=1.0, tol=1e-7, max_iter=20000)
-        admm = Classifier(alpha=1e-3, beta=1e-2, constraint=constraint, solver=solver)
-        objective = admm.fit(X, y).solver_.solve(normalize(Q)).objective
-        np.testing.assert_allclose(objective, solution.objective, atol=1e-6)
+    assert clf.solver_.solve(normalize(Q)).verify(tol=1e-8, feasibility=1e-9).all()
+
+
+@pytest.mark.parametrize("Classifier", [ancr.ProCRCClassifier, ancr.CCRCClassifier])
+@pytest.mark.parametrize("constraint", ["nonnegative", pytest.param("simplex", marks=pytest.mark.all)])
+def test_class_terms_with_admm(digits, Classifier, constraint):
+    X, y, Q = digits
+    settings = {"alpha": 1e-3, "beta": 1e-2, "constraint": constraint}
+    exact = Classifier(**settings).fit(X, y).solver_.solve(normalize(Q)).objective
+    admm = Classifier(**settings, solver=ADMM(rho=1.0, tol=1e-7, max_iter=20000))
+    np.testing.assert_allclose(admm.fit(X, y).solver_.solve(normalize(Q)).objective, exact, atol=1e-6)
 
 
 def test_src_is_the_lasso(digits):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 COMMAND = (sys.executable, "-m", "ancr", "reproduce", "digits", "--draws", "2", "--methods", "CRC,NRC,ANCR")
 COMMAND += ("--no-figures", "--output")
 
@@ -28,6 +30,7 @@ def kill_after(folder, count):
     return running
 
 
+@pytest.mark.all
 def test_killed_runs_add_up_to_an_undisturbed_one(tmp_path):
     killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     assert all([kill_after(killed, count) for count in (1, 7, 13)])

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from ancr.studio.server import bind
+from tests.command_line import invoke
 from tests.studio.browsing import Process
 
 
@@ -28,6 +29,7 @@ def label_next(client, label):
     return sample
 
 
+@pytest.mark.all
 def test_kill_9_loses_at_most_the_action_in_flight(tmp_path):
     acknowledged = []
     with Process(tmp_path) as process:
@@ -92,10 +94,10 @@ def test_ctrl_c_ends_it_even_while_a_page_listens(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["nothing.csv"], ["--images", "nowhere"]])
-def test_bad_arguments_are_one_line(arguments, tmp_path):
-    command = [sys.executable, "-m", "ancr", "studio", *arguments, "--no-browser"]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert result.returncode == 1
+def test_bad_arguments_are_one_line(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke(["studio", *arguments, "--no-browser"])
+    assert result.exit_code == 1
     assert result.stderr.startswith("Error: ")
     assert len(result.stderr.strip().splitlines()) == 1
 
