@@ -15,6 +15,7 @@ from ancr import ANCRClassifier, CRCClassifier, NRCClassifier, SRCClassifier, so
 from ancr._core import arrays, threads
 from ancr._core.arrays import dense, map_rows, thread_count
 from ancr.solvers import ADMM
+from tests.marks import rarely
 
 
 @pytest.fixture(scope="module")
@@ -189,8 +190,8 @@ def test_memory_limits_the_block_size():
     assert max(sizes) * 2**12 * thread_count() <= 2**20
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 16, 32, 64])
-@pytest.mark.parametrize("n_queries", [1, 2, 3, 7, 15])
+@pytest.mark.parametrize("n_threads", [2, 7, 64, *rarely(1, 3, 16, 32)])
+@pytest.mark.parametrize("n_queries", [1, 3, 15, *rarely(2, 7)])
 @pytest.mark.parametrize(
     "options",
     [
@@ -233,7 +234,7 @@ def one_thread_codes():
         return Q, {name: (clf.fit(X, y), dense(clf.codes(Q))) for name, clf in classifiers.items()}
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 7, 16, 32, 64])
+@pytest.mark.parametrize("n_threads", [2, 7, 64, *rarely(1, 3, 16, 32)])
 @pytest.mark.parametrize("name", ["ANCR", "ANCR, ADMM", "ANCR, relaxed", "NRC", "CRC", "SRC"])
 def test_codes_of_classifiers_for_any_number_of_threads(one_thread_codes, monkeypatch, n_threads, name):
     monkeypatch.setattr(arrays, "thread_count", lambda: n_threads)

@@ -12,6 +12,7 @@ from ancr.axes.spaces import Space
 from ancr.dictionary.coordinates import Dictionary
 from ancr.selection.scoring import candidates, leave_one_out
 from ancr.solvers.leave_one_out import LeaveOneOut
+from tests.marks import rarely
 
 FREE = [
     (quadratic, constraint, None)
@@ -46,7 +47,7 @@ def _dense(codes):
     return codes.toarray() if hasattr(codes, "toarray") else codes
 
 
-@pytest.mark.parametrize("case", ["tall", "wide", "duplicates", "zero rows"])
+@pytest.mark.parametrize("case", ["wide", "zero rows", *rarely("tall", "duplicates")])
 @pytest.mark.parametrize(("quadratic", "constraint", "relaxation"), [*FREE, *BOUND, ("l1", "free", None), *BENT])
 def test_equals_solving_over_the_others(case, quadratic, constraint, relaxation):
     atoms = atoms_of(case)
@@ -74,7 +75,7 @@ def test_equals_solving_over_the_others(case, quadratic, constraint, relaxation)
         )
 
 
-@pytest.mark.parametrize("case", ["tall", "duplicates", "zero rows"])
+@pytest.mark.parametrize("case", ["zero rows", *rarely("tall", "duplicates")])
 @pytest.mark.parametrize(("quadratic", "constraint", "relaxation"), [*FREE, *BOUND, ("l1", "free", None), *BENT])
 def test_equals_solving_over_the_others_in_a_kernel(case, quadratic, constraint, relaxation):
     atoms = atoms_of(case)

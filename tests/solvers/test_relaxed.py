@@ -7,6 +7,7 @@ from ancr import ANCRClassifier, NCRClassifier, NRCClassifier, solve
 from ancr.features import Eigenfaces
 from ancr.solvers import Relaxed
 from ancr.solvers.whitening import Spectrum, Whitening
+from tests.marks import rarely
 from tests.oracle import best_relaxed, relaxed_objective
 
 SETS = ["simplex", "nonnegative"]
@@ -29,14 +30,14 @@ def check(atoms, queries, alpha, relaxation, constraint):
 
 
 @pytest.mark.parametrize("constraint", SETS)
-@pytest.mark.parametrize("relaxation", [1e-3, 0.1, 1.0, 100.0])
-@pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("relaxation", [1e-3, 100.0, *rarely(0.1, 1.0)])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, *rarely(0.1)])
 def test_degenerate_problems(problem, alpha, relaxation, constraint):
     check(*problem, alpha, relaxation, constraint)
 
 
 @pytest.mark.parametrize("constraint", SETS)
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", [*range(8), *rarely(*range(8, 25))])
 def test_random_problems(seed, constraint):
     rng = np.random.default_rng(seed)
     n, d = rng.integers(2, 60, 2)
