@@ -206,6 +206,7 @@ class Slow:
         return block
 
 
+@pytest.mark.all
 def test_a_killed_worker_changes_nothing(data):
     X, y, Q = data
     Q = np.tile(Q, (10, 1))
@@ -297,6 +298,7 @@ class Fragile(ShardedClassifier):
         return super()._on_workers(function, arguments)
 
 
+@pytest.mark.all
 def test_a_worker_lost_between_pricing_rounds_changes_nothing(data, tmp_path):
     X, y, Q = data
     files = write(tmp_path, X, y, "npy")

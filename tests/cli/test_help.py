@@ -5,12 +5,15 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from ancr.cli import main
+from tests.command_line import invoke
 from tests.datasets import trees
 
 
@@ -21,7 +24,7 @@ def example(command):
 
 
 def run(line, folder):
-    """A line of an example, by this interpreter's own ``ancr`` and ``python``."""
+    """A line of an example in a process of its own, by this interpreter's own ``ancr`` and ``python``."""
     words = shlex.split(line)
     words = [sys.executable, *(["-m", "ancr"] if words[0] == "ancr" else []), *words[1:]]
     # A data home of its own: an example must not depend on what lies on this machine.
@@ -34,10 +37,34 @@ def test_every_command_has_an_example(name):
     assert example(main.commands[name] if name else main)
 
 
-@pytest.mark.parametrize("name", [None, *sorted(set(main.commands) - {"fetch", "extract", "studio"})])
-def test_example_runs(name, tmp_path):
-    for line in example(main.commands[name] if name else main):
+def run_here(line):
+    """A line of an example inside this process: what it prints and warns of, as `run` gives them."""
+    words = shlex.split(line)
+    if words[:2] == ["python", "-c"]:
+        exec(words[2], {})
+        return SimpleNamespace(returncode=0, stderr="")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        for hidden in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", hidden)  # as a process hides them
+        result = invoke(words[1:])
+    told = "".join(f"{warning.category.__name__}: {warning.message}\n" for warning in seen)
+    return SimpleNamespace(returncode=result.exit_code, stderr=result.stderr + told)
+
+
+def test_the_first_example_runs(tmp_path):
+    for line in example(main):
         result = run(line, tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert not re.search("Traceback|Warning", result.stderr)
+
+
+@pytest.mark.parametrize("name", sorted(set(main.commands) - {"fetch", "extract", "studio"}))
+def test_example_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANCR_CACHE", str(tmp_path / "cache"))
+    for line in example(main.commands[name]):
+        result = run_here(line)
         assert result.returncode == 0, result.stderr
         assert not re.search("Traceback|Warning", result.stderr)
 
