@@ -236,28 +236,28 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         if first:
             space = space.prepare(_of_some_weight(space, X, weights))
             return self.learn(space, space.dictionary(X, y, classes=classes, weights=weights))
-        self.dictionary_ = self.space_.extend(self.dictionary_, X, y, classes, weights)
+        self.dictionary_: BaseDictionary = self.space_.extend(self.dictionary_, X, y, classes, weights)
         self.classes_ = self.dictionary_.classes
         # A clone keeps the settings of this call even if `set_params` changes them before the next query.
         self._prepare_later = partial(clone(self)._prepare, self.space_, self.dictionary_)
-        vars(self).pop("solver_", None)
+        self.__dict__.pop("solver_", None)
         return self
 
     @cached_property
     def solver_(self) -> Solver:
         """The solver; after `partial_fit`, the next query makes it."""
-        if "_prepare_later" not in vars(self):
+        if "_prepare_later" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
         learned = self._prepare_later()
         self.dictionary_.growth = None  # what was not needed is not kept
-        vars(self).update(learned)
-        vars(self).pop("_prepare_later", None)
+        self.__dict__.update(learned)
+        self.__dict__.pop("_prepare_later", None)
         return learned["solver_"]
 
     def _check_non_numpy(self, X: Any, reset: bool) -> Array:
         X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
         if reset:
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         _check_n_features(self, X, reset=reset)
         return X
 
@@ -269,7 +269,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         self.space_, self.dictionary_, self.classes_ = space, dictionary, dictionary.classes
         for name, value in learned.items():
             setattr(self, name, value)
-        vars(self).pop("_prepare_later", None)  # belongs to the previous dictionary
+        self.__dict__.pop("_prepare_later", None)  # belongs to the previous dictionary
         # Queries must be changed as the atoms were, even if a parameter changes later.
         self._to_rows, self._is_pairwise = space.to_rows, space.is_pairwise
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
@@ -290,8 +290,8 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     def problem(self, dictionary: BaseDictionary) -> Problem:
         """The problem of a query over a dictionary."""
-        weights = {"alpha": self.alpha, "beta": self.beta, "relaxation": self.relaxation}
-        return Problem.of(dictionary, self.quadratic, self.constraint, **weights)
+        given = {"alpha": self.alpha, "beta": self.beta}
+        return Problem.of(dictionary, self.quadratic, self.constraint, relaxation=self.relaxation, **given)
 
     def make_space(self) -> Space:
         """The space that ``space`` names, after checking all parameters."""
@@ -313,7 +313,7 @@ class BaseRepresentationClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
-        fitted = "solver_" in vars(self)
+        fitted = "solver_" in self.__dict__
         tags.input_tags.pairwise = self._is_pairwise if fitted else asks_for_inner_products(self.space)
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.

@@ -1,6 +1,6 @@
 """How settings are scored without test labels: candidates, their outcomes on held-out samples, and the choice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ancr._core.arrays import concat, in_double, is_non_numpy, like, namespace, row_major, to_numpy
+from ancr._core.arrays import Array, concat, in_double, is_non_numpy, like, namespace, row_major, to_numpy
 from ancr.axes.problem import Problem
 from ancr.axes.rules import Rule, named_rule
 from ancr.axes.sets import Set
 from ancr.axes.spaces import Space
+from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.selection.calibration import brier_losses, concentration, fit_temperature
@@ -38,15 +39,15 @@ class Candidate:
     space: Space
 
     @property
-    def settings(self):
+    def settings(self) -> dict[str, Any]:
         """What tells it from the other candidates, as parameters of a classifier."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
-    def _weights(self):
+    def _weights(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "space"}
 
-    def problem(self, dictionary):
+    def problem(self, dictionary: BaseDictionary) -> Problem:
         """The problem over a dictionary."""
         return Problem.of(dictionary, **self._weights)
 
@@ -69,10 +70,10 @@ class Outcome:
     stage: str = "grid"
     note: str = ""
     right: np.ndarray = field(init=False)
-    losses: dict = field(init=False)
+    losses: dict[str, np.ndarray] = field(init=False)
     temperature: float = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         decisions = in_double(self.decisions)
         xp = namespace(decisions)
         self.right = to_numpy(xp.argmax(decisions, axis=1)) == self.labels
@@ -81,31 +82,41 @@ class Outcome:
         self.losses = {"brier": to_numpy(squares), "log_loss": to_numpy(log_losses)}
         self.decisions = xp.astype(decisions, xp.float32)
 
-    def score(self, scoring):
+    def score(self, scoring: str) -> np.ndarray:
         """Score of each sample, larger is better: a share of right answers, or a loss with its sign changed."""
         return self.right.astype(float) if scoring == "accuracy" else -self.losses[scoring]
 
-    def forget(self):
+    def forget(self) -> None:
         """Keep the scores alone: decision values of many settings would not fit in memory."""
         self.decisions = self.concentrations = None
 
-    def remember(self, again):
+    def remember(self, again: Iterable["Outcome"]) -> None:
         """Take back decision values that were forgotten, from outcomes of the same candidate."""
         same = next(one for one in again if one.rule is self.rule)
         self.decisions, self.concentrations = same.decisions, same.concentrations
 
     @property
-    def settings(self):
+    def settings(self) -> dict[str, Any]:
         """What tells this setting from the others, as parameters of a classifier."""
         return {**self.candidate.settings, "rule": self.rule}
 
 
-def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relaxations, space):
+def candidates(
+    dictionary: BaseDictionary,
+    solver: str | Solver,
+    quadratics: Sequence[str | Callable],
+    constraints: Sequence[str | Set],
+    betas: Sequence[float],
+    alphas: Sequence[float],
+    relaxations: Sequence[float | None],
+    space: Space,
+) -> list[Candidate]:
     """Every meaningful combination in a space, in the order in which warm starts help most.
 
     A relaxation that the solver does not accept is dropped; of settings that give the same problem only one is kept.
     """
-    found, path = {}, sorted({np.inf if value is None else value for value in relaxations}, reverse=True)
+    found: dict[tuple[Any, ...], Candidate] = {}
+    path = sorted({np.inf if value is None else value for value in relaxations}, reverse=True)
     grid = product(quadratics, enumerate(constraints), betas, sorted(alphas), path)
     for quadratic, (place, constraint), beta, alpha, relaxation in grid:
         problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
@@ -117,7 +128,9 @@ def candidates(dictionary, solver, quadratics, constraints, betas, alphas, relax
     return list(found.values())
 
 
-def leave_one_out(dictionary, candidates, rules, code):
+def leave_one_out(
+    dictionary: BaseDictionary, candidates: Sequence[Candidate], rules: Sequence[str | Rule], code: str | None
+) -> Iterator[Outcome]:
     """Outcomes of all candidates with each sample coded over all others; rows in the dictionary's order.
 
     In single precision if the samples differ enough: this gives the same decisions in half the time.
@@ -126,12 +139,13 @@ def leave_one_out(dictionary, candidates, rules, code):
     loo = LeaveOneOut(single, tol=tol)
     alone = np.diff(single.bounds)[single.labels] == 1
     _ = single.gram, single.block_grams  # computed here, with all BLAS threads, not in each of our threads
-    temperatures, prepared = [None] * len(rules), _PreparedRules(rules)
+    temperatures: list[float | None] = [None] * len(rules)
+    prepared = _PreparedRules(rules)
     for candidate in candidates:
         problem = candidate.problem(single)
         own_rules = prepared.of(problem.rule_dictionary(candidate.space.normalize))
 
-        def decide(rows, c, z, own_rules=own_rules):
+        def decide(rows: slice, c: Array, z: Array, own_rules: "_RulesOfOne" = own_rules) -> tuple[Any, ...]:
             # Without its only sample a class comes last.
             left = np.eye(single.n_classes, dtype=bool)[single.labels[rows]] & alone[rows][:, None]
             return own_rules.decide(Queries.of_atoms(single, rows), z if code == "z" else c, z, left)
@@ -155,10 +169,11 @@ def leave_one_out(dictionary, candidates, rules, code):
 class _PreparedRules:
     """Rules, prepared for the last two dictionaries: of one dictionary, problems with an origin and those without."""
 
-    def __init__(self, rules):
-        self._rules, self._known = [named_rule(rule) for rule in rules], []
+    def __init__(self, rules: Sequence[str | Rule]) -> None:
+        self._rules = [named_rule(rule) for rule in rules]
+        self._known: list[_RulesOfOne] = []
 
-    def of(self, dictionary):
+    def of(self, dictionary: BaseDictionary) -> "_RulesOfOne":
         """The rules, prepared for a dictionary."""
         for known in self._known:
             if known.dictionary is dictionary:
@@ -173,9 +188,9 @@ class _RulesOfOne:
     """Rules, prepared for one dictionary."""
 
     dictionary: BaseDictionary
-    rules: list
+    rules: list[Rule]
 
-    def decide(self, queries, codes, members, last):
+    def decide(self, queries: Queries, codes: Array, members: Array, last: np.ndarray) -> tuple[Any, ...]:
         """Decision values for each rule, then the concentrations and the number of entries of the codes in the set.
 
         ``last`` is a NumPy mask of queries and classes that come last.
@@ -185,7 +200,7 @@ class _RulesOfOne:
         return *values, concentration(queries.dictionary, members), _entries(members)
 
 
-def _coarse(dictionary):
+def _coarse(dictionary: BaseDictionary) -> tuple[BaseDictionary, float]:
     """The dictionary and tolerance to score settings with.
 
     Gaps and rounding errors are relative to ‖y‖². Samples with a large common offset differ by a small share of it:
@@ -200,14 +215,14 @@ def _coarse(dictionary):
     return dictionary.in_single, max(tol, 1e-6)
 
 
-def _entries(codes):
+def _entries(codes: Array) -> int:
     """Number of entries that codes use."""
     if is_non_numpy(codes):
         return int(namespace(codes).count_nonzero(codes))
     return codes.nnz if sparse.issparse(codes) else codes.size
 
 
-def _put_last(decisions, where):
+def _put_last(decisions: Array, where: np.ndarray) -> Array:
     """Decision values with those at ``where``, a NumPy mask, lowered to the least of their row."""
     if not where.any():
         return decisions
@@ -233,13 +248,20 @@ class Folds:
         Where samples live.
     """
 
-    candidates: list
-    rules: list
+    candidates: Sequence[Candidate]
+    rules: Sequence[str | Rule]
     solver: str | Solver
     code: str | None
     space: Space
 
-    def outcomes(self, X, y, classes, folds, weights=None):
+    def outcomes(
+        self,
+        X: Array,
+        y: np.ndarray,
+        classes: np.ndarray,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        weights: np.ndarray | None = None,
+    ) -> Iterator[Outcome]:
         """Outcomes of all candidates; rows in the order of the folds."""
         part = self.space.part
         parts = []
@@ -248,7 +270,9 @@ class Folds:
             parts.append(self._one_fold(part(X, train, train), y[train], part(X, test, train), classes, own))
         return _join_folds(self, parts, y, classes, folds)
 
-    def _one_fold(self, X, y, queries, classes, weights):
+    def _one_fold(
+        self, X: Array, y: np.ndarray, queries: Array, classes: np.ndarray, weights: np.ndarray | None
+    ) -> list[tuple[Any, ...]]:
         """Decision values for each rule, concentrations and atoms used, of each candidate.
 
         One Gram matrix serves all candidates without a relaxation, one eigendecomposition those with one.
@@ -261,7 +285,7 @@ class Folds:
         for candidate, solver in zip(self.candidates, self._solvers(dictionary), strict=True):
             own_rules = rules.of(candidate.problem(dictionary).rule_dictionary(space.normalize))
 
-            def decide(solution, own_rules=own_rules):
+            def decide(solution: Solution, own_rules: _RulesOfOne = own_rules) -> tuple[Any, ...]:
                 # A class missing from the training part comes last.
                 return own_rules.decide(solution.queries, solution.sorted_codes, solution.sorted_members, empty)
 
@@ -270,9 +294,10 @@ class Folds:
             results.append((*decisions, concat(concentrations), sum(used) / queries.shape[0]))
         return results
 
-    def _solvers(self, dictionary):
+    def _solvers(self, dictionary: BaseDictionary) -> Iterator[Solver]:
         """One prepared solver per candidate; those of a kind share what they have in common."""
-        tol, kinds = _coarse(dictionary)[1], {}
+        tol = _coarse(dictionary)[1]
+        kinds: dict[type, Any] = {}
         for candidate in self.candidates:
             problem = candidate.problem(dictionary)
             solver = find_solver(self.solver, problem, tol=tol, code=self.code)
@@ -281,7 +306,13 @@ class Folds:
             yield kinds[type(solver)].prepare(problem)
 
 
-def _join_folds(settings, parts, y, classes, folds):
+def _join_folds(
+    settings: Folds,
+    parts: list[list[tuple[Any, ...]]],
+    y: np.ndarray,
+    classes: np.ndarray,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> Iterator[Outcome]:
     """Outcomes over all folds."""
     candidates, rules = settings.candidates, settings.rules
     labels = np.searchsorted(classes, np.concatenate([y[test] for _, test in folds]))
@@ -311,29 +342,29 @@ class Setting:
         Whether that is more than rules that see no label can differ by.
     """
 
-    places: list
+    places: list[int]
     scores: np.ndarray
     mean: float
     apart: float
     leaks: bool
 
 
-def settings_of(outcomes, scoring):
+def settings_of(outcomes: Sequence[Outcome], scoring: str) -> list[Setting]:
     """Outcomes grouped by their settings."""
-    places = {}
+    places: dict[tuple[Candidate, int], list[int]] = {}
     for place, outcome in enumerate(outcomes):
         places.setdefault((outcome.candidate, len(outcome.labels)), []).append(place)
     return [_setting([outcomes[place] for place in own], own, scoring) for own in places.values()]
 
 
-def _setting(outcomes, places, scoring):
+def _setting(outcomes: list[Outcome], places: list[int], scoring: str) -> Setting:
     scores = np.mean([one.score(scoring) for one in outcomes], axis=0)
     shares = [float(one.right.mean()) for one in outcomes]
     apart = max(shares) - min(shares)
     return Setting(places, scores, float(scores.mean()), apart, outcomes[0].one_out and apart > _APART)
 
 
-def best_setting(outcomes, scoring, one_standard_error=False):
+def best_setting(outcomes: Sequence[Outcome], scoring: str, one_standard_error: bool = False) -> Setting:
     """The setting with the best mean over its rules, or the sparsest that is not clearly worse.
 
     Leaving a sample out makes its own class the smallest. Where codes are spread over all atoms, residuals prefer a
@@ -350,13 +381,13 @@ def best_setting(outcomes, scoring, one_standard_error=False):
     return best
 
 
-def choose(outcomes, scoring, one_standard_error):
+def choose(outcomes: Sequence[Outcome], scoring: str, one_standard_error: bool) -> int:
     """Index of the best outcome: the best setting over all rules, then the best rule there."""
     best = best_setting(outcomes, scoring, one_standard_error)
     return max(best.places, key=lambda place: outcomes[place].score(scoring).mean())
 
 
-def results_table(outcomes, scoring, running):
+def results_table(outcomes: Sequence[Outcome], scoring: str, running: Sequence[bool]) -> dict[str, Any]:
     """``cv_results_``; ``running`` says which outcomes could be chosen, and the others have the last ranks."""
     scores = [outcome.score(scoring) for outcome in outcomes]
     means = np.array([score.mean() for score in scores])
