@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -40,6 +40,7 @@ from ancr.axes.rules import RULES, Rule, class_residuals, named_rule
 from ancr.axes.sets import Set, asks_for_unit_sum, named_set
 from ancr.axes.spaces import SPACE_CONSTRAINTS, Space, SpaceLike, asks_for_inner_products, named_space
 from ancr.certificate.solution import Solution
+from ancr.classifiers.estimator_base import BaseEstimator, ClassifierMixin
 from ancr.classifiers.explanation import Explanation, explain_block
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.dictionary.atoms import BaseDictionary
@@ -106,6 +107,9 @@ class FixedAxes:
     rule: str | Rule = "res"
     tol: float | None = None
     code: str | None = None
+    # What `fit` learns for the rule.
+    _rule: Rule
+    _rule_dictionary: BaseDictionary
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
