@@ -6,6 +6,7 @@ from sklearn.isotonic import isotonic_regression
 
 from ancr import project_simplex, solve
 from ancr.axes.sets import SETS, Set
+from ancr.solvers import ADMM
 
 
 def by_sorting(point):
@@ -120,13 +121,13 @@ class DecreasingAndNonNegative(Decreasing):
 def test_an_unbounded_set_of_ones_own_is_certified_by_its_ridge_if_it_is_non_negative():
     atoms = np.eye(4)
     inside = np.array([[4.0, 3.0, 2.0, 1.0], [2.0, 1.0, 0.0, -1.0]])  # the optimum of the orthant is decreasing, too
-    settings = {"alpha": 0.1, "solver": "admm", "max_iter": 500, "rho": 1.0}
+    settings = {"alpha": 0.1, "solver": ADMM(max_iter=500)}
     assert solve(atoms, inside, constraint=DecreasingAndNonNegative(), **settings).verify().all()
     assert not solve(atoms, inside, constraint=Decreasing(), **settings).verify().any()
 
 
 def test_what_is_claimed_about_an_unbounded_set_of_ones_own_is_true():
     atoms, query = np.eye(2), np.array([[1.0, 3.0]])  # the optimum of the set is (2, 2)/1.1, not that of the orthant
-    solution = solve(atoms, query, constraint=DecreasingAndNonNegative(), alpha=0.1, solver="admm", max_iter=500)
+    solution = solve(atoms, query, constraint=DecreasingAndNonNegative(), alpha=0.1, solver=ADMM(max_iter=500))
     np.testing.assert_allclose(solution.codes.toarray(), [[2 / 1.1, 2 / 1.1]], atol=1e-5)
     assert not solution.verify().any()
