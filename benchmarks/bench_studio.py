@@ -165,9 +165,9 @@ async def _sliders(client, first, n):
     await measure(
         client,
         "slider step: kernel width",
-        _steps(first, n, lambda i: {"kernel": "rbf", "gamma": 0.1 + 0.1 * (i % 20)}),
+        _steps(first, n, lambda i: {"space__kernel": "rbf", "space__gamma": 0.1 + 0.1 * (i % 20)}),
     )
-    await measure(client, "slider step: power", _steps(first, 20, lambda i: {"power": 0.5 + 0.1 * (i % 2)}))
+    await measure(client, "slider step: power", _steps(first, 20, lambda i: {"space__power": 0.5 + 0.1 * (i % 2)}))
     if first <= 10_000:
         one = [("/api/answer", {"sample": first, "settings": {"relaxation": 0.3}})]
         await measure(client, "slider step: first relaxation", one)
@@ -190,6 +190,8 @@ async def simulate(seed, rounds):
     sys.path.insert(0, str(Path(__file__).parent))
     import labelling
 
+    from ancr import ANCRClassifier
+    from ancr.classifiers.controls import flat
     from ancr.samples.model_file import Model
 
     X, y, test, truth = labelling.load("stanford40")
@@ -206,7 +208,9 @@ async def simulate(seed, rounds):
         try:
             async with server.client() as client:
                 await server.enter(client)
-                await client.post("/api/act", json={"do": "settings", "settings": labelling.SETTINGS})
+                await client.post(
+                    "/api/act", json={"do": "settings", "settings": flat(ANCRClassifier(**labelling.SETTINGS))}
+                )
                 for turn in range(rounds + 1):
                     (Path(folder) / "model.npz").write_bytes((await client.get("/api/export/model.npz")).content)
                     answers = Model.load(Path(folder) / "model.npz").build().predict(test)

@@ -1,8 +1,10 @@
 """``ancr train`` and ``ancr predict``: from a table or a folder to labels with reasons."""
 
 import csv
+import shlex
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from ancr import ANCRClassifier, CRCClassifier, RepresentationClassifier, Space
 from ancr.classifiers.settings import is_same
 from ancr.cli import main
+from ancr.comparison.split_sources import UserSource
+from ancr.comparison.verdict import training_command
 from ancr.samples.model_file import Model
-from ancr.samples.readers import read_queries
+from ancr.samples.readers import read_queries, read_samples
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
 
 
@@ -84,6 +88,23 @@ def test_landmarks_are_drawn_by_the_seed_that_is_set(wine, tmp_path):  # noqa: F
     assert ancr("train", wine, "-o", path, *options).exit_code == 0
     space = Space("rbf", n_landmarks=9, random_state=3)
     assert is_same(Model.load(path).classifier, ANCRClassifier(space=space))
+
+
+@pytest.mark.parametrize("standardize", [None, True, False])
+def test_the_command_that_a_comparison_proposes_reads_the_table_alike(wine, standardize):  # noqa: F811
+    options = proposed(read_samples(wine, "target"), standardize)
+    assert (options["label"], options["standardize"], options["method"]) == ("target", standardize, "ANCR-CV")
+
+
+def test_the_command_that_a_comparison_proposes_has_the_features(photos):  # noqa: F811
+    assert proposed(read_samples(photos, features="hog"), None)["features"] == "hog"
+
+
+def proposed(samples, standardize):
+    """The options of the command that a comparison proposes if ANCR is best."""
+    best = SimpleNamespace(name="ANCR", protocol="cv", is_worse=False)
+    command = training_command(SimpleNamespace(source=UserSource(samples, 2, standardize), results=[best]))
+    return main.commands["train"].make_context("train", shlex.split(command)[2:]).params
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such file names")
