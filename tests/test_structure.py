@@ -134,7 +134,6 @@ STILL_LARGER = {
     },
     "methods of a class": {
         "classifiers/representation.py: BaseRepresentationClassifier",
-        "studio/workbench.py: Studio",
     },
     "lines of a file": {
         "classifiers/representation.py",

@@ -131,8 +131,8 @@ class Model:
             classifier = from_data(header["classifier"], allow)
         except SettingsError as error:
             raise ModelFileError(f"{path}: {error}") from error
-        more = {"plan": ColumnPlan.from_data(header), "version": tuple(header["version"])}
-        return cls(classifier, **arrays, features=header["features"], **more)
+        more: dict[str, Any] = {**arrays, "features": header["features"], "version": tuple(header["version"])}
+        return cls(classifier, plan=ColumnPlan.from_data(header), **more)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

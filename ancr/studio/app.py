@@ -98,11 +98,11 @@ async def _body(request: Request) -> dict[str, Any]:
 
 class _Site:
     def __init__(self, studio: "Studio") -> None:
-        self.studio, self.worker = studio, studio.worker
+        self.studio, self.worker, self.jobs, self.views = studio, studio.worker, studio.jobs, studio.views
         folder = resources.files("ancr.studio") / "static"
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
-    async def _read(self, function: Callable[["Studio"], Any]) -> Response:
+    async def _read(self, function: Callable[[], Any]) -> Response:
         return JSONResponse(await self.worker.ask("read", function))
 
     async def page(self, request: Request) -> Response:
@@ -116,7 +116,7 @@ class _Site:
         return Response(self._files[name], headers={"content-type": kind})
 
     async def state(self, request: Request) -> Response:
-        return await self._read(lambda studio: studio.overview())
+        return await self._read(self.studio.overview)
 
     async def events(self, request: Request) -> Response:
         return StreamingResponse(self._changes(request), media_type="text/event-stream")
@@ -153,15 +153,15 @@ class _Site:
 
     async def row(self, request: Request) -> Response:
         index = self._index(request)
-        return await self._read(lambda studio: {**studio.describe(index), "row": studio.row(index)})
+        return await self._read(lambda: {**self.views.describe(index), "row": self.views.row(index)})
 
     async def random(self, request: Request) -> Response:
         kind = request.query_params.get("kind", "")
-        return await self._read(lambda studio: studio.describe(studio.random_sample(kind)))
+        return await self._read(lambda: self.views.describe(self.views.random_sample(kind)))
 
     async def controls(self, request: Request) -> Response:
         changes = (await _body(request)).get("settings", {})
-        return await self._read(lambda studio: studio.settings(changes))
+        return await self._read(lambda: self.views.settings(changes))
 
     async def answer(self, request: Request) -> Response:
         body = await _body(request)
@@ -193,29 +193,29 @@ class _Site:
             raise ActionError("seed must be a whole number from 0.")
         ranked: list[int] = []
         if body.get("fresh"):
-            future = await self.worker.ask("read", lambda studio: studio.awaited_queue(n, seed))
+            future = await self.worker.ask("read", lambda: self.jobs.awaited_queue(n, seed))
             ranked = (await asyncio.wrap_future(future) or [])[:n]
-        return await self._read(lambda studio: {"next": [studio.describe(i) for i in ranked or studio.following(n)]})
+        return await self._read(lambda: {"next": [self.views.describe(i) for i in ranked or self.studio.following(n)]})
 
     async def surest(self, request: Request) -> Response:
         label = request.query_params.get("label")
-        return await self._read(lambda studio: studio.surest(label))
+        return await self._read(lambda: self.views.surest(label))
 
     async def members(self, request: Request) -> Response:
         label = request.query_params.get("label", "")
-        return await self._read(lambda studio: studio.members(label))
+        return await self._read(lambda: self.views.members(label))
 
     async def start(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ("audit", "choose", "compare"):
             raise HTTPException(404, "There is no such work.")
-        return await self._read(lambda studio: studio.start(name))
+        return await self._read(lambda: self.jobs.start(name))
 
     async def audit(self, request: Request) -> Response:
-        return await self._read(lambda studio: studio.audit())
+        return await self._read(self.views.audit)
 
     async def compare(self, request: Request) -> Response:
-        return await self._read(lambda studio: studio.comparison())
+        return await self._read(self.views.comparison)
 
     async def confused(self, request: Request) -> Response:
         query = request.query_params
@@ -223,15 +223,15 @@ class _Site:
             truth, predicted = int(query.get("truth", "")), int(query.get("predicted", ""))
         except ValueError:
             raise ActionError("A cell has two numbers.") from None
-        return await self._read(lambda studio: studio.confused(query.get("method", ""), truth, predicted))
+        return await self._read(lambda: self.views.confused(query.get("method", ""), truth, predicted))
 
     async def labels(self, request: Request) -> Response:
         raw = request.query_params.get("raw") == "1"
-        text = await self.worker.ask("read", lambda studio: studio.labels_csv(raw))
+        text = await self.worker.ask("read", lambda: self.studio.labels_csv(raw))
         return _download(text.encode("utf-8", "surrogateescape"), "text/csv; charset=utf-8", "labels.csv")
 
     async def model(self, request: Request) -> Response:
-        model = await self.worker.ask("read", lambda studio: studio.model())
+        model = await self.worker.ask("read", self.studio.model)
         content = await asyncio.to_thread(_saved, model)
         return _download(content, "application/octet-stream", "model.npz")
 

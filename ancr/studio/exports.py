@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,8 +10,11 @@ from ancr._core.spreadsheet import harmless
 from ancr.classifiers.settings import changed
 from ancr.samples.model_file import Model
 
+if TYPE_CHECKING:
+    from ancr.studio.workbench import Studio
 
-def labels_csv(studio, raw=False):
+
+def labels_csv(studio: "Studio", raw: bool = False) -> str:
     """All samples with a label or a decision: name, label, where it came from, whether it is used.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front, unless ``raw``.
@@ -20,6 +24,7 @@ def labels_csv(studio, raw=False):
     writer.writerow(["sample", "label", "given", "status"])
     for index, name in enumerate(state.names):
         label, given = state.labels[index], state.given[index]
+        status: str | None
         if index in state.excluded:
             status = "excluded"
         elif label is None:
@@ -32,7 +37,7 @@ def labels_csv(studio, raw=False):
     return file.getvalue()
 
 
-def trained_model(studio):
+def trained_model(studio: "Studio") -> Model:
     """The model of the labels of this moment, as `ancr.samples.model_file.Model`."""
     source, snapshot = studio.source, studio.recogniser.snapshot()
     if snapshot.n_classes < 2:

@@ -9,16 +9,25 @@ the kernel and c the code, sample j could lower the objective only if
 No matrix of all pairs is needed, so a new label or another λ, width or power costs no more than a query.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from sklearn.base import clone
 
 from ancr.axes.quadratics import ridge
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import named_space
+from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
 from ancr.studio.state import ActionError
+
+if TYPE_CHECKING:
+    from ancr.studio.recogniser import Judgement
 
 _FIRST, _MORE, _ROUNDS = 80, 48, 12
 # With wide codes the problem is no longer small; a slider must not be stuck there.
@@ -33,7 +42,7 @@ TWO_ATOMS = Dictionary.build(np.eye(2), np.arange(2))
 _ROUNDING = 3e-6
 
 
-def applies_to(classifier):
+def applies_to(classifier: BaseRepresentationClassifier) -> bool:
     """Whether codes are sparse optima, and decisions independent of samples that a code does not use."""
     problem = classifier.problem(TWO_ATOMS)
     kind = problem.constraint
@@ -62,15 +71,15 @@ class Rows:
         Inner products of the first m rows, which need not be computed again.
     """
 
-    def __init__(self, rows, labels, pairs=None):
+    def __init__(self, rows: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None = None) -> None:
         self.rows, self.labels = rows, labels
         self._pairs = np.empty((0, 0), rows.dtype) if pairs is None else pairs
 
-    def cross(self, queries):
+    def cross(self, queries: np.ndarray) -> np.ndarray:
         """Inner products of queries with all rows, without a kernel."""
         return queries @ self.rows.T
 
-    def columns(self, chosen):
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Inner products of some rows with all rows, without a kernel: (n_chosen, n)."""
         known, m = chosen < len(self._pairs), len(self._pairs)
         if not known.any():
@@ -81,7 +90,15 @@ class Rows:
         found[~known] = self.rows[chosen[~known]] @ self.rows.T
         return found
 
-    def code(self, query, cross, banned, classifier, judge, near=()):
+    def code(
+        self,
+        query: np.ndarray,
+        cross: np.ndarray,
+        banned: np.ndarray,
+        classifier: BaseRepresentationClassifier,
+        judge: Callable[[BaseRepresentationClassifier, np.ndarray], Judgement],
+        near: np.ndarray,
+    ) -> tuple[Judgement, np.ndarray]:
         """Judge a query by a classifier that holds every sample that its code can use.
 
         Parameters
@@ -96,7 +113,7 @@ class Rows:
             With the settings to answer with.
         judge : callable
             ``judge(classifier, chosen)`` returns a `Judgement` whose ``support`` are rows.
-        near : sequence of int
+        near : ndarray of int
             Rows to begin with, besides the nearest: those that mattered at other settings.
 
         Returns
@@ -113,16 +130,24 @@ class Rows:
 class _Held(Candidates):
     """A query with the rows that it holds: at first the nearest, then those that pull at its code."""
 
-    def __init__(self, rows, query, cross, banned, classifier, near):
+    def __init__(
+        self,
+        rows: Rows,
+        query: np.ndarray,
+        cross: np.ndarray,
+        banned: np.ndarray,
+        classifier: BaseRepresentationClassifier,
+        near: np.ndarray,
+    ) -> None:
         super().__init__(query, ridge(classifier.alpha), named_set(classifier.constraint))
         self._classifier = clone(classifier).set_params(space__power=1.0)  # the rows have theirs
         self._cross = self._classifier.space.of_unit_products(cross.copy())
         self._rows, self._banned, self._rounds = rows, banned, 0
         open_cross = self._cross.copy()
         open_cross[banned] = -np.inf
-        self._hold(self._start(open_cross, np.asarray(near, int)))
+        self._hold(self._start(open_cross, near))
 
-    def _start(self, cross, near):
+    def _start(self, cross: np.ndarray, near: np.ndarray) -> np.ndarray:
         """The nearest rows, and the nearest of each class, without which a class could not be compared."""
         order = np.argsort(-cross, kind="stable")
         order = order[np.isfinite(cross[order])]
@@ -130,14 +155,14 @@ class _Held(Candidates):
         near = near[np.isfinite(cross[near])]
         return np.unique(np.concatenate([order[: 10 if len(near) else _FIRST], order[first], near]))
 
-    def _hold(self, chosen):
+    def _hold(self, chosen: np.ndarray) -> None:
         """Solve over some rows; they are valid samples already, so nothing is checked again."""
         self.chosen, rows = chosen, self._rows.rows[chosen]
         self._space = self._classifier.space.prepare(rows)
         self._dictionary = self._space.dictionary(rows, self._rows.labels[chosen])
         self.optimise(self._dictionary)
 
-    def joining(self):
+    def joining(self) -> np.ndarray:
         """Rows outside that pull harder than those in use, at most so many as may join in a round."""
         used = np.flatnonzero(self.code)
         pull = self._cross - self.code[used] @ self._space.of_unit_products(self._rows.columns(self.chosen[used]))
@@ -145,7 +170,7 @@ class _Held(Candidates):
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]
 
-    def update(self, found):
+    def update(self, found: np.ndarray) -> None:
         """Take more rows, unless there are none or this has gone on for long."""
         self._rounds += 1
         self.is_open = len(found) > 0 and self._rounds < _ROUNDS
@@ -154,7 +179,7 @@ class _Held(Candidates):
                 raise ActionError(_TOO_MANY)
             self._hold(np.concatenate([self.chosen, found]))
 
-    def classifier(self):
+    def classifier(self) -> BaseRepresentationClassifier:
         """The classifier of the rows held."""
         classifier = self._classifier
         classifier.n_features_in_ = self._rows.rows.shape[1]

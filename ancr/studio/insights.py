@@ -1,13 +1,15 @@
 """What the studio works out in the background: what to label next, guesses, an audit, settings, comparisons."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from ancr.classifiers.controls import flat
 from ancr.classifiers.settings import chosen
-from ancr.studio.recogniser import MOST_LEFT_OUT
+from ancr.studio.recogniser import MOST_LEFT_OUT, Fitted, Snapshot
 
 # Samples of a pool that are judged at a time; of more, a random part.
 MOST_JUDGED = 4000
@@ -15,14 +17,14 @@ _SUSPICIOUS, _PAIRS = 60, 30
 _METHODS = ("ANCR", "CRC", "Softmax", "RBF SVM", "kNN", "Random forest")
 
 
-def judged_part(pool, version):
+def judged_part(pool: np.ndarray, version: int) -> np.ndarray:
     """At most 4,000 samples of a pool, other ones each time."""
     if len(pool) <= MOST_JUDGED:
         return pool
     return np.sort(np.random.default_rng(version).permutation(pool)[:MOST_JUDGED])
 
 
-def next_of(fitted, samples, pool, n, seed=0):
+def next_of(fitted: Fitted, samples: np.ndarray, pool: np.ndarray, n: int, seed: int = 0) -> list[int]:
     """The samples of a pool whose labels would help most, most useful first; the labelled ones are told, too."""
     from ancr import next_to_label
 
@@ -37,7 +39,9 @@ def next_of(fitted, samples, pool, n, seed=0):
     return everything[rows].tolist()
 
 
-def guesses_of(fitted, samples, pool, temperature):
+def guesses_of(
+    fitted: Fitted, samples: np.ndarray, pool: np.ndarray, temperature: float
+) -> dict[int, tuple[str, float]]:
     """``{sample: (label, confidence)}`` for a pool."""
     if not len(pool):
         return {}
@@ -49,7 +53,7 @@ def guesses_of(fitted, samples, pool, temperature):
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
 
 
-def audit_of(snapshot, held_out):
+def audit_of(snapshot: Snapshot, held_out: np.ndarray) -> dict[str, Any]:
     """Suspicious labels with witnesses on both sides, near-duplicates, and held-out samples that leak.
 
     Parameters
@@ -95,7 +99,7 @@ def audit_of(snapshot, held_out):
     }
 
 
-def chosen_settings(snapshot, report):
+def chosen_settings(snapshot: Snapshot, report: Callable[[int, int], None]) -> dict[str, Any]:
     """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them; ``report(done, total)``."""
     from ancr import ANCRClassifierCV
 
@@ -106,7 +110,7 @@ def chosen_settings(snapshot, report):
     return {"settings": flat(chosen(search)), "accuracy": float(search.best_score_), "tried": tried}
 
 
-def compared(snapshot, name, image_shape):
+def compared(snapshot: Snapshot, name: str, image_shape: tuple[int, int] | None) -> dict[str, Any]:
     """Methods on the same folds of the labelled samples: a table, confusions and a learning curve."""
     from ancr import compare
     from ancr.comparison.verdict import learning_means

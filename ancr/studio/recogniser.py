@@ -1,7 +1,8 @@
 """Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -10,8 +11,9 @@ from sklearn.base import clone
 from ancr._core.messages import one_line
 from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import named_space
+from ancr.certificate.solution import Solution
 from ancr.classifiers import RepresentationClassifier
-from ancr.classifiers.explanation import explain_block
+from ancr.classifiers.explanation import Explanation, explain_block
 from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.classifiers.settings import is_same, key
 from ancr.samples.column_plan import ColumnPlan
@@ -20,7 +22,8 @@ from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.solvers.choice import find_solver
 from ancr.studio.few_atoms import TWO_ATOMS, Rows, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
-from ancr.studio.state import ActionError
+from ancr.studio.openings import Source
+from ancr.studio.state import ActionError, State
 
 # More samples than this are not coded by the matrix of all pairs, which takes 4 bytes for each.
 MOST_WITH_MATRIX = 6000
@@ -56,7 +59,7 @@ class Query:
     top: int = 6
 
     @property
-    def power(self):
+    def power(self) -> float:
         """The power of the features."""
         return named_space(self.classifier.space).power
 
@@ -86,13 +89,13 @@ class Judgement:
     decisions: np.ndarray
     residuals: np.ndarray
     concentration: float
-    witnesses: list
+    witnesses: list[tuple[int, str, float, float]]
     support: np.ndarray
     weights: np.ndarray
 
-    def of_samples(self, members):
+    def of_samples(self, members: np.ndarray) -> "Judgement":
         """The same, where the samples named were rows of ``members``."""
-        witnesses = [(int(members[i]), *rest) for i, *rest in self.witnesses]
+        witnesses = [(int(members[i]), label, weight, share) for i, label, weight, share in self.witnesses]
         return replace(self, witnesses=witnesses, support=members[self.support])
 
 
@@ -102,7 +105,7 @@ class OfAMoment:
     version: int
     classifier: BaseRepresentationClassifier
 
-    def is_current(self, version, classifier):
+    def is_current(self, version: int, classifier: BaseRepresentationClassifier) -> bool:
         """Whether these are its labels and settings."""
         return self.version == version and is_same(self.classifier, classifier)
 
@@ -140,39 +143,39 @@ class Snapshot:
     version: int
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         """How many classes have a sample."""
         return len(np.unique(self.labels))
 
-    def vectors(self):
+    def vectors(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """The labelled samples as a classifier sees them, and the function that prepared them."""
         vectors = self.samples[self.members]
         prepare = self.plan.fit(vectors)
         return prepare(vectors), prepare
 
-    def vectors_as_given(self):
+    def vectors_as_given(self) -> np.ndarray:
         """The labelled samples before any scaling."""
         return self.samples[self.members]
 
-    def fit(self):
+    def fit(self) -> Fitted:
         """The classifier of these samples."""
         vectors, prepare = self.vectors()
         return Fitted(clone(self.classifier).fit(vectors, self.labels), prepare, self.members, self.version)
 
-    def estimate(self):
+    def estimate(self) -> Estimate:
         """Accuracy, temperature and trust, by leave-one-out where that needs no refit and otherwise in folds."""
         part = self.some(MOST_LEFT_OUT)
         held = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels).held_out_
         trust = Trust.learn(held.decisions, held.concentrations, held.labels, held.temperature, 0.99)
         return Estimate(float(held.right.mean()), len(held.labels), trust, self.version, self.classifier)
 
-    def some(self, most):
+    def some(self, most: int) -> "Snapshot":
         """At most so many of the samples, at random."""
         if len(self.members) <= most:
             return self
         return self.part(np.sort(np.random.default_rng(0).permutation(len(self.members))[:most]))
 
-    def part(self, keep):
+    def part(self, keep: np.ndarray) -> "Snapshot":
         """Some of the samples."""
         return replace(self, members=self.members[keep], labels=self.labels[keep])
 
@@ -197,20 +200,22 @@ class Recogniser:
         A power, and the inner products of the first labelled samples at that power; made in the background.
     """
 
-    def __init__(self, source, state):
+    def __init__(self, source: Source, state: State) -> None:
         self.source, self.state = source, state
         self.fitted: Fitted | None = None
         self.estimate: Estimate | None = None
-        self.pairs: tuple | None = None
-        self._others: dict = {}
-        self._near: dict = {}  # of the last queries, the samples that mattered: a slider asks the same one again
+        self.pairs: tuple[float, np.ndarray] | None = None
+        self._others: dict[tuple[Any, ...], Fitted] = {}
+        self._near: dict[
+            bytes, np.ndarray
+        ] = {}  # of the last queries, the samples that mattered: a slider asks the same one again
         self._labelled = LabelledRows(source.data.vectors)
         for index in range(len(source.data)):
             if state.is_used(index):
                 self._labelled.update(index, state.labels[index])
         self._seen, self._version = len(state.changes), state.version
 
-    def sync(self):
+    def sync(self) -> None:
         """Take over what changed in the state since the last call."""
         for index in self.state.changes[self._seen :]:
             self._labelled.update(index, self.state.labels[index] if self.state.is_used(index) else None)
@@ -218,17 +223,17 @@ class Recogniser:
             self._version, self._seen = self.state.version, len(self.state.changes)
 
     @property
-    def version(self):
+    def version(self) -> int:
         """The version of the state at which a label changed last."""
         self.sync()
         return self._version
 
     @property
-    def size(self):
+    def size(self) -> int:
         """How many samples have, or had, a label."""
         return len(self._labelled)
 
-    def snapshot(self, classifier=None):
+    def snapshot(self, classifier: BaseRepresentationClassifier | None = None) -> Snapshot:
         """The labelled samples of this moment."""
         self.sync()
         members, labels, unused = self._labelled.arrays()
@@ -236,11 +241,11 @@ class Recogniser:
         chosen = classifier or self.state.classifier
         return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, self._version)
 
-    def is_ready(self):
+    def is_ready(self) -> bool:
         """Whether two classes have a label, so that there is something to compare."""
         return self._labelled.n_classes >= 2
 
-    def judge(self, queries):
+    def judge(self, queries: list[Query]) -> list[Judgement | ActionError]:
         """Judgements of queries; those that can be are answered together.
 
         Parameters
@@ -259,7 +264,8 @@ class Recogniser:
         self.sync()
         if not self.is_ready():
             raise ActionError(_TOO_FEW)
-        answers, groups = [None] * len(queries), {}
+        answers: dict[int, Judgement | ActionError] = {}
+        groups: dict[tuple[Any, ...], list[int]] = {}
         for place, query in enumerate(queries):
             groups.setdefault(self._way(query), []).append(place)
         for (way, *_), places in groups.items():
@@ -269,9 +275,9 @@ class Recogniser:
                 found = [ActionError(one_line(error))] * len(places)
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer
-        return answers
+        return [answers[place] for place in range(len(queries))]
 
-    def _way(self, query):
+    def _way(self, query: Query) -> tuple[Any, ...]:
         """How a query is answered, and what it must share with others to be answered together with them."""
         own = self._own_place(query)
         if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
@@ -280,30 +286,37 @@ class Recogniser:
             return Recogniser._over_few, query.power, query.top
         return Recogniser._by_all, key(query.classifier), own, query.top
 
-    def _own_place(self, query):
+    def _own_place(self, query: Query) -> int | None:
         """Where a query is among the labelled samples; None if it is not."""
         return None if query.sample is None else self._labelled.place(query.sample)
 
-    def _by_matrix(self, queries):
+    def _by_matrix(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
+        assert self.fitted is not None
         return _judge(self.fitted, np.stack([query.vector for query in queries]), queries[0].top)
 
-    def _over_few(self, queries):
+    def _over_few(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         members, labels, unused = self._labelled.arrays()
         power = queries[0].power
         rows = self._labelled.rows(power)
         vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), power)
         known = self.pairs[1] if self.pairs and self.pairs[0] == power else None
-        labelled, answers = Rows(rows, labels, known), []
+        labelled = Rows(rows, labels, known)
+        answers: list[Judgement | ActionError] = []
         for query, vector, cross in zip(queries, vectors, labelled.cross(vectors), strict=True):
             own = self._own_place(query)
             banned = unused if own is None else np.append(unused, own)
 
-            def judge(classifier, chosen, query=query, vector=vector):
+            def judge(
+                classifier: BaseRepresentationClassifier,
+                chosen: np.ndarray,
+                query: Query = query,
+                vector: np.ndarray = vector,
+            ) -> Judgement:
                 fitted = Fitted(classifier, _as_they_are, chosen, self._version)
                 return _judge(fitted, vector[None], query.top)[0]
 
             content = query.vector.tobytes()
-            near = self._near.pop(content, ())
+            near = self._near.pop(content, np.empty(0, int))
             try:
                 judgement, chosen = labelled.code(vector[None], cross, banned, query.classifier, judge, near)
             except ActionError as error:
@@ -315,7 +328,7 @@ class Recogniser:
             self._near.pop(next(iter(self._near)))
         return answers
 
-    def rows_without_pairs(self):
+    def rows_without_pairs(self) -> tuple[float, np.ndarray] | None:
         """``(power, rows)`` whose inner products should be computed, or None if enough of them are known."""
         self.sync()
         power = named_space(self.state.classifier.space).power
@@ -325,7 +338,7 @@ class Recogniser:
         )
         return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
 
-    def _by_all(self, queries):
+    def _by_all(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""
         own = self._own_place(queries[0])
         which = (key(queries[0].classifier), self._version, own)
@@ -340,7 +353,7 @@ class Recogniser:
             self._others[which] = snapshot.fit()
         return _judge(self._others[which], np.stack([query.vector for query in queries]), queries[0].top)
 
-    def temperature(self, classifier):
+    def temperature(self, classifier: BaseRepresentationClassifier) -> float:
         """What divides decision values: as leave-one-out found, or as a model that was opened has it.
 
         A model keeps its own until a label or a setting changes.
@@ -348,7 +361,9 @@ class Recogniser:
         opened = self.source.is_model and not self.state.changes and is_same(classifier, self.source.classifier)
         return classifier.temperature if opened or self.estimate is None else self.estimate.trust.temperature
 
-    def probabilities(self, judgement, classifier):
+    def probabilities(
+        self, judgement: Judgement, classifier: BaseRepresentationClassifier
+    ) -> tuple[np.ndarray, float, bool | None]:
         """How likely the classes are.
 
         Returns
@@ -368,26 +383,26 @@ class Recogniser:
         return shares, confidence, bool(confidence >= trust.threshold)
 
 
-def _search_of_one(classifier):
+def _search_of_one(classifier: BaseRepresentationClassifier) -> Any:
     """A search that scores the settings of a classifier and no others."""
     solver = find_solver(classifier.solver, classifier.problem(TWO_ATOMS), **classifier.solver_options)
     axes = ("space", "quadratic", "constraint", "alpha", "beta", "relaxation", "rule")
-    grid = {f"{name}s": [getattr(classifier, name)] for name in axes}
+    grid: dict[str, Any] = {f"{name}s": [getattr(classifier, name)] for name in axes}
     others = {"code": classifier.code, "class_weight": classifier.class_weight}
-    solver = classifier.solver if solver.is_exact else solver
-    return RepresentationClassifierCV(RepresentationClassifier(solver=solver, **others), **grid)
+    chosen = classifier.solver if solver.is_exact else solver
+    return RepresentationClassifierCV(RepresentationClassifier(solver=chosen, **others), **grid)
 
 
-def _as_they_are(vectors):
+def _as_they_are(vectors: np.ndarray) -> np.ndarray:
     return vectors
 
 
-def _judge(fitted, vectors, top):
+def _judge(fitted: Fitted, vectors: np.ndarray, top: int) -> list[Judgement]:
     """Judgements of vectors by a classifier, from coding each once."""
     classifier, members = fitted.classifier, fitted.members
     classes = np.asarray(classifier.classes_)
 
-    def then(solution):
+    def then(solution: Solution) -> list[tuple[Any, ...]]:
         codes, seen = solution.sorted_codes, classifier._seen_by_rule(solution.queries)
         decisions = classifier.decide(solution)
         labels = classes[np.argmax(decisions, axis=1)]
@@ -404,7 +419,15 @@ def _judge(fitted, vectors, top):
     return [_judgement(members, classes, *parts) for block in blocks for parts in block]
 
 
-def _judgement(members, classes, decisions, residuals, sure, why, entries):
+def _judgement(
+    members: np.ndarray,
+    classes: np.ndarray,
+    decisions: np.ndarray,
+    residuals: np.ndarray,
+    sure: float,
+    why: Explanation,
+    entries: tuple[np.ndarray, np.ndarray],
+) -> Judgement:
     named = zip(why.indices, why.labels, why.weights, why.shares, strict=True)
     witnesses = [(int(members[i]), str(label), float(weight), float(share)) for i, label, weight, share in named]
     support, weights = entries
@@ -412,7 +435,7 @@ def _judgement(members, classes, decisions, residuals, sure, why, entries):
     return Judgement(str(why.label), classes, *values, witnesses, members[support], weights)
 
 
-def _entries(codes):
+def _entries(codes: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """``(columns, values)`` of the entries of each code that are not zero, in the order of the training samples."""
     if isinstance(codes, np.ndarray):
         return [(np.flatnonzero(row), row[np.flatnonzero(row)]) for row in codes]

@@ -1,5 +1,8 @@
 """Labels, exclusions, skipped samples and settings as a sequence of actions, each of which can be undone."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from ancr._core.messages import one_line, shown
@@ -9,6 +12,9 @@ from ancr.classifiers.controls import adjusted
 from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.classifiers.settings import SettingsError, from_data, to_data
 
+# What a person did, as plain data, and the functions that take it back.
+Action: TypeAlias = dict[str, Any]
+Steps: TypeAlias = list[Callable[[], object]]
 _LONGEST_NAME = 200
 _ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "undo")
 
@@ -17,7 +23,7 @@ class ActionError(ValueError):
     """An action that cannot be done; the message is a sentence for the page."""
 
 
-def first_classifier(normalize=True):
+def first_classifier(normalize: bool = True) -> BaseRepresentationClassifier:
     """What a studio answers with before a person changes it."""
     return ANCRClassifier(alpha=0.01, space=Space(gamma=1.0, normalize=normalize))
 
@@ -67,25 +73,36 @@ class State:
     ['cat', None]
     """
 
-    def __init__(self, names, labels, classifier=None, closed=()):
+    def __init__(
+        self,
+        names: list[str],
+        labels: Sequence[str | None],
+        classifier: BaseRepresentationClassifier | None = None,
+        closed: Iterable[int] = (),
+    ) -> None:
         self.names, self.labels, self.given = names, list(labels), list(labels)
         self._index = {name: i for i, name in enumerate(names)}
         self.classifier = classifier or first_classifier()
         self.closed = set(closed)
-        self.excluded, self.skipped, self.kept = set(), set(), set()
-        self.classes = dict.fromkeys(sorted({label for label in labels if label is not None}, key=_natural))
-        self.version, self.changes = 0, []
-        self._undo, self.n_actions = [], 0
+        self.excluded: set[int] = set()
+        self.skipped: set[int] = set()
+        self.kept: set[int] = set()
+        self.classes: dict[str, None] = dict.fromkeys(
+            sorted({label for label in labels if label is not None}, key=_natural)
+        )
+        self.version, self.n_actions = 0, 0
+        self.changes: list[int] = []
+        self._undo: list[Steps] = []
         self.waiting = np.array([label is None and i not in self.closed for i, label in enumerate(labels)], bool)
         self.n_labelled = sum(label is not None for label in labels)
 
-    def index(self, name):
+    def index(self, name: Any) -> int:
         """The index of a sample by its name."""
         if not isinstance(name, str) or name not in self._index:
             raise ActionError(f"There is no sample {shown(str(name))} in this data.")
         return self._index[name]
 
-    def check(self, action):
+    def check(self, action: Action) -> Action:
         """Raise an `ActionError` if an action cannot be done; otherwise what to write down: plain and complete."""
         kind = action.get("do")
         if kind not in _ACTIONS:
@@ -103,7 +120,7 @@ class State:
         checked = {"do": kind, "sample": self.names[self._open(action.get("sample"))]}
         return {**checked, "label": check_label(action.get("label"))} if kind == "label" else checked
 
-    def adjusted(self, settings):
+    def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
         try:
             classifier = from_data(settings) if "class" in settings else adjusted(self.classifier, settings)
@@ -114,7 +131,7 @@ class State:
             raise ActionError(one_line(error)) from error
         return classifier
 
-    def _check_many(self, labels):
+    def _check_many(self, labels: Any) -> list[list[str]]:
         if not isinstance(labels, list) or not labels:
             raise ActionError("Choose at least one sample to accept.")
         pairs = [pair for pair in labels if isinstance(pair, list | tuple) and len(pair) == 2]
@@ -122,13 +139,13 @@ class State:
             raise ActionError("Each accepted sample needs a name and a label.")
         return [[self.names[self._open(name)], check_label(label)] for name, label in pairs]
 
-    def _open(self, name):
+    def _open(self, name: Any) -> int:
         index = self.index(name)
         if index in self.closed:
             raise ActionError(f"{shown(name)} is held out to measure accuracy and cannot be labelled.")
         return index
 
-    def apply(self, action):
+    def apply(self, action: Action) -> None:
         """Do an action that was checked or read from the journal."""
         kind = action["do"]
         self.n_actions += 1
@@ -137,17 +154,18 @@ class State:
             for undo in reversed(self._undo.pop()):
                 undo()
             return
-        self._undo.append(steps := [])
+        steps: Steps = []
+        self._undo.append(steps)
         getattr(self, f"_do_{kind}")(action, steps)
 
-    def _do_label(self, action, steps):
+    def _do_label(self, action: Action, steps: Steps) -> None:
         self._set_label(self.index(action["sample"]), action["label"], steps)
 
-    def _do_accept(self, action, steps):
+    def _do_accept(self, action: Action, steps: Steps) -> None:
         for name, label in action["labels"]:
             self._set_label(self.index(name), label, steps)
 
-    def _set_label(self, index, label, steps):
+    def _set_label(self, index: int, label: str, steps: Steps) -> None:
         self._add_class(label, steps)
         before = self.labels[index]
         self._mark(self.skipped, index, False, steps)
@@ -155,67 +173,67 @@ class State:
         steps.append(lambda: self._write(index, before))
         self._write(index, label)
 
-    def _write(self, index, label):
+    def _write(self, index: int, label: str | None) -> None:
         self.n_labelled += (label is not None) - (self.labels[index] is not None)
         self.labels[index] = label
         self._touch(index)
 
-    def _touch(self, index):
+    def _touch(self, index: int) -> None:
         """Note that a sample has changed."""
         marked = index in self.skipped or index in self.excluded or index in self.closed
         self.waiting[index] = self.labels[index] is None and not marked
         self.changes.append(index)
 
-    def _add_class(self, label, steps):
+    def _add_class(self, label: str, steps: Steps) -> None:
         if label not in self.classes:
             self.classes[label] = None
             steps.append(lambda: self.classes.pop(label, None))
 
-    def _mark(self, marks, index, wanted, steps):
+    def _mark(self, marks: set[int], index: int, wanted: bool, steps: Steps) -> None:
         if (index in marks) == wanted:
             return
         steps.append(lambda: self._set_mark(marks, index, not wanted))
         self._set_mark(marks, index, wanted)
 
-    def _set_mark(self, marks, index, wanted):
+    def _set_mark(self, marks: set[int], index: int, wanted: bool) -> None:
         (marks.add if wanted else marks.remove)(index)
         self._touch(index)
 
-    def _do_skip(self, action, steps):
+    def _do_skip(self, action: Action, steps: Steps) -> None:
         self._mark(self.skipped, self.index(action["sample"]), True, steps)
 
-    def _do_exclude(self, action, steps):
+    def _do_exclude(self, action: Action, steps: Steps) -> None:
         self._mark(self.excluded, self.index(action["sample"]), True, steps)
 
-    def _do_include(self, action, steps):
+    def _do_include(self, action: Action, steps: Steps) -> None:
         self._mark(self.excluded, self.index(action["sample"]), False, steps)
 
-    def _do_keep(self, action, steps):
+    def _do_keep(self, action: Action, steps: Steps) -> None:
         self._mark(self.kept, self.index(action["sample"]), True, steps)
 
-    def _do_class(self, action, steps):
+    def _do_class(self, action: Action, steps: Steps) -> None:
         self._add_class(action["label"], steps)
 
-    def _do_settings(self, action, steps):
+    def _do_settings(self, action: Action, steps: Steps) -> None:
         before = self.classifier
         steps.append(lambda: setattr(self, "classifier", before))
         self.classifier = from_data(action["settings"])
 
     @property
-    def can_undo(self):
+    def can_undo(self) -> bool:
         """Whether an action is left to undo."""
         return bool(self._undo)
 
-    def is_used(self, index):
+    def is_used(self, index: int) -> bool:
         """Whether a sample is trained on."""
         return self.labels[index] is not None and index not in self.excluded
 
-    def is_waiting(self, index):
+    def is_waiting(self, index: int) -> bool:
         """Whether a sample is in the pool: without a label, neither skipped, excluded nor held out."""
         return bool(self.waiting[index])
 
 
-def check_label(label):
+def check_label(label: Any) -> str:
     """A label as text in one line, or an `ActionError`."""
     if not isinstance(label, str) or not label.strip():
         raise ActionError("A class needs a name.")
@@ -225,7 +243,7 @@ def check_label(label):
     return label
 
 
-def _natural(label):
+def _natural(label: str) -> tuple[int, float, str]:
     """Numbers by value before texts by letters."""
     try:
         return (0, float(label), label)

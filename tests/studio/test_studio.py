@@ -57,7 +57,7 @@ def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
     recogniser, source = studio.recogniser, studio.source
     chosen = studio.state.adjusted(settings)
     power = chosen.space.power
-    queries = [Query(source.data.vectors[i], int(i), chosen) for i in studio.held_out[:30]]
+    queries = [Query(source.data.vectors[i], int(i), chosen) for i in studio.jobs.held_out[:30]]
     recogniser.fitted = None
     recogniser.pairs = None if not settings else (power, recogniser._labelled.rows(power)[:70])
     if settings:  # inner products of some of the samples are known, those of later ones are not
@@ -132,12 +132,12 @@ def test_labelling_with_the_ranked_pool_and_the_accuracy_estimate(client, studio
 
 def test_each_page_that_waits_for_a_rank_gets_its_own(studio):
     futures = [
-        studio.worker.submit("read", lambda studio, n=n, seed=seed: studio.awaited_queue(n, seed)).result()
+        studio.worker.submit("read", lambda n=n, seed=seed: studio.jobs.awaited_queue(n, seed)).result()
         for n, seed in ((10, 0), (2, 0), (10, 1), (3, 0))
     ]
     futures[1].cancel()
     assert [len(futures[place].result(60)) for place in (0, 2, 3)] == [10, 10, 3]
-    again = studio.worker.submit("read", lambda studio: studio.awaited_queue(2)).result()
+    again = studio.worker.submit("read", lambda: studio.jobs.awaited_queue(2)).result()
     assert len(again.result(60)) == 2
 
 
@@ -177,8 +177,8 @@ def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, 
     path.write_bytes(content)
     model = Model.load(path)
     assert len(model.labels) == 101
-    queries = studio.source.data.vectors[studio.held_out[:20]]
-    answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.held_out[:20]]
+    queries = studio.source.data.vectors[studio.jobs.held_out[:20]]
+    answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.jobs.held_out[:20]]
     assert model.build().predict(queries).tolist() == answers
     again = open_source(path)
     assert is_same(clone(again.classifier).set_params(temperature=0.1), studio.state.classifier)
@@ -256,7 +256,7 @@ def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
 def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
     wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
     classifier = studio.state.classifier
-    queries = [Query(studio.source.data.vectors[i], int(i), classifier) for i in studio.held_out[:25]]
+    queries = [Query(studio.source.data.vectors[i], int(i), classifier) for i in studio.jobs.held_out[:25]]
     together = [studio.worker.submit("answer", query) for query in queries]
     labels = [future.result()["label"] for future in together]
     assert labels == [studio.worker.submit("answer", query).result()["label"] for query in queries]
@@ -378,4 +378,4 @@ def test_more_samples_than_a_matrix_allows(studio, client, monkeypatch):
     studio.recogniser.fitted = None
     estimate = studio.recogniser.snapshot().estimate()
     assert estimate.n == 50
-    assert client.post("/api/answer", json={"sample": int(studio.held_out[0])}).status_code == 200
+    assert client.post("/api/answer", json={"sample": int(studio.jobs.held_out[0])}).status_code == 200

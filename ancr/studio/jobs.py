@@ -1,0 +1,172 @@
+"""Work of the studio in the background, and what it has found: ranks, guesses, estimates, audits, comparisons."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from ancr.studio import insights
+from ancr.studio.background import Background
+from ancr.studio.openings import Source
+from ancr.studio.recogniser import MOST_WITH_MATRIX, Recogniser, Snapshot
+from ancr.studio.state import ActionError, State
+from ancr.studio.worker import Worker
+
+# Samples ranked ahead of the one that is asked for.
+_AHEAD = 12
+# Seconds without an action before estimates and ranks are brought up to date.
+_PAUSE = 0.25
+
+
+class Jobs:
+    """Background work of a studio.
+
+    Methods run in the worker's thread, which alone touches the state, but for those that are handed to a
+    `Background`: these ask the worker for what they need.
+
+    Parameters
+    ----------
+    source : Source
+        The data.
+    state : State
+        What a person has decided.
+    recogniser : Recogniser
+        Answers with the labels of the moment.
+    worker : Worker
+        Takes over what was found, as the job ``"store"``.
+    tell : callable
+        Called after every change that a page would show.
+
+    Attributes
+    ----------
+    queue : list of int
+        Samples to label next, the most useful first.
+    guesses : dict
+        ``{sample: (label, confidence)}``.
+    results, problems : dict
+        What audits, searches and comparisons found, and why one failed, by name.
+    choosing : dict or None
+        How far the search for settings is.
+    """
+
+    def __init__(
+        self, source: Source, state: State, recogniser: Recogniser, worker: Worker, tell: Callable[[], None]
+    ) -> None:
+        self.source, self.state, self.recogniser, self.worker, self._tell = source, state, recogniser, worker, tell
+        self.held_out = np.flatnonzero(source.is_held_out)
+        self.queue: list[int] = []
+        self.guesses: dict[int, tuple[str, float]] = {}
+        self.results: dict[str, dict[str, Any]] = {}
+        self.problems: dict[str, str] = {}
+        self.choosing: dict[str, int] | None = None
+        self._awaited: list[tuple[str, int, Future]] = []
+        self.quick = Background(self._report, "ancr-studio-quick", pause=_PAUSE)
+        self.long = Background(self._report, "ancr-studio-long")
+
+    def stop(self) -> None:
+        """End after the jobs that run."""
+        self.quick.stop()
+        self.long.stop()
+
+    def awaited_queue(self, n: int, seed: int = 0) -> Future:
+        """A future of the n most useful samples with the labels of this moment; None where nothing can be ranked."""
+        future: Future = Future()
+        if not self.recogniser.is_ready() or not len(self.pool()):
+            future.set_result(None)
+            return future
+        job = f"ranked {n} {seed}"
+        self._awaited.append((job, self.recogniser.version, future))
+        self.quick.request(job, lambda: self._ranked(n, seed), at_once=True)
+        return future
+
+    def refresh(self) -> None:
+        """Ask for everything that depends on labels and settings to be brought up to date."""
+        recogniser = self.recogniser
+        recogniser.sync()
+        if not recogniser.is_ready():
+            recogniser.estimate, self.guesses, self.queue = None, {}, []
+            return
+        if recogniser.size <= MOST_WITH_MATRIX:
+            self.quick.request("pairs", self._new_pairs)
+            self.quick.request("fitted", lambda: self._snapshot().fit())
+        self.quick.request("queue", lambda: self._ranked(_AHEAD))
+        self.quick.request("estimate", lambda: self._snapshot().estimate())
+
+    def _new_pairs(self) -> tuple[float, np.ndarray] | None:
+        wanted = self.worker.submit("read", lambda: self.recogniser.rows_without_pairs()).result()
+        return None if wanted is None else (wanted[0], wanted[1] @ wanted[1].T)
+
+    def _snapshot(self) -> Snapshot:
+        """The newest labels, asked for when the work begins."""
+        return self.worker.submit("read", lambda: self.recogniser.snapshot()).result()
+
+    def _ranked(self, n: int, seed: int = 0) -> tuple[list[int], dict[int, tuple[str, float]], int]:
+        def now() -> tuple[Any, ...]:
+            recogniser = self.recogniser
+            snapshot = recogniser.snapshot()
+            return snapshot, recogniser.fitted, self.pool(), recogniser.temperature(snapshot.classifier)
+
+        snapshot, fitted, pool, temperature = self.worker.submit("read", now).result()
+        if fitted is None or not fitted.is_current(snapshot.version, snapshot.classifier):
+            fitted = snapshot.some(MOST_WITH_MATRIX).fit()
+        pool = insights.judged_part(pool, snapshot.version)
+        guesses = insights.guesses_of(fitted, snapshot.samples, pool, temperature)
+        return insights.next_of(fitted, snapshot.samples, pool, n, seed), guesses, snapshot.version
+
+    def pool(self) -> np.ndarray:
+        """Samples that wait for a label."""
+        return np.flatnonzero(self.state.waiting)
+
+    def _report(self, name: str, result: Any, error: str | None) -> None:
+        self.worker.submit("store", (name, result, error))
+
+    def on_store(self, jobs: list[tuple[str, Any, str | None]]) -> list[None]:
+        """Take over what the background has found."""
+        for job, result, error in jobs:
+            name = job.partition(" ")[0]
+            self.problems.pop(name, None)
+            if error is not None:
+                self.problems[name] = error
+            elif name in ("fitted", "estimate", "pairs"):
+                setattr(self.recogniser, name, result or getattr(self.recogniser, name))
+            elif name in ("queue", "ranked"):
+                self.queue, self.guesses, _ = result
+            else:
+                self.results[name] = result
+            if name == "ranked":
+                self._give_ranked(job, result)
+        self._tell()
+        return [None] * len(jobs)
+
+    def _give_ranked(self, job: str, result: Any) -> None:
+        """Answer those who wait for this rank, of labels that it knew; all who wait for it if there was none."""
+        left = []
+        for own, version, future in self._awaited:
+            if own != job or (result is not None and result[2] < version):
+                left.append((own, version, future))
+            elif future.set_running_or_notify_cancel():
+                future.set_result(result and result[0])
+        self._awaited = left
+
+    def start(self, name: str) -> None:
+        """Begin an audit, a search for settings or a comparison, unless it runs."""
+        if self.long.is_busy(name):
+            return
+        if not self.recogniser.is_ready():
+            raise ActionError("Label samples of at least two classes first.")
+        self.problems.pop(name, None)
+        self.choosing = None if name == "choose" else self.choosing
+        source, held_out = self.source, self.held_out
+        work = {
+            "audit": lambda: insights.audit_of(self._snapshot(), held_out),
+            "choose": lambda: insights.chosen_settings(self._snapshot(), self._report_choice),
+            "compare": lambda: insights.compared(self._snapshot(), source.data.name, source.data.image_shape),
+        }
+        self.long.request(name, work[name])
+        self._tell()
+
+    def _report_choice(self, done: int, total: int) -> None:
+        """Tell the page how far the search for settings is."""
+        self.choosing = {"done": done, "total": total}
+        self._tell()

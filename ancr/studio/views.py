@@ -1,0 +1,210 @@
+"""What a page of the studio shows, as plain data."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ancr.classifiers.controls import controls, flat
+from ancr.classifiers.settings import methods
+from ancr.studio.jobs import Jobs
+from ancr.studio.openings import Source
+from ancr.studio.recogniser import Judgement, Query, Recogniser
+from ancr.studio.sample_pictures import Pictures, data_uri, reconstruction
+from ancr.studio.state import ActionError, State
+
+# Classes of an answer, columns of a row and samples of a list that a page shows.
+_SHOWN_CLASSES, _SHOWN_COLUMNS, _SHOWN_SAMPLES = 12, 200, 120
+
+
+class Views:
+    """Plain data for a page, from the state, the answers and the background work of a studio."""
+
+    def __init__(self, source: Source, state: State, recogniser: Recogniser, pictures: Pictures, jobs: Jobs) -> None:
+        self.source, self.state, self.recogniser, self.pictures, self.jobs = source, state, recogniser, pictures, jobs
+
+    def overview(self) -> dict[str, Any]:
+        """What a page shows at first and after a change."""
+        source, state = self.source, self.state
+        counts = Counter(label for index, label in enumerate(state.labels) if state.is_used(index))
+        return {
+            "name": source.data.name,
+            "notes": source.notes,
+            "features": source.data.features,
+            "n_features": source.data.vectors.shape[1],
+            "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
+            "pictures": self.pictures.has_pictures,
+            "draws": source.draws,
+            "takes_images": self.pictures.takes_images,
+            "classes": [{"label": label, "count": counts.get(label, 0)} for label in state.classes],
+            **self.settings(),
+            "methods": [name for name in methods() if not name.endswith("-CV")],
+            "can_undo": state.can_undo,
+            "estimate": self.estimate(),
+            "ready": self.recogniser.is_ready(),
+            "busy": {name: self.jobs.long.is_busy(name) for name in ("audit", "choose", "compare")},
+            "done": {name: result.get("version", 0) for name, result in self.jobs.results.items()},
+            "chosen": self.jobs.results.get("choose"),
+            "choosing": self.jobs.choosing,
+            "problems": dict(self.jobs.problems),
+            **self.counts(),
+        }
+
+    def settings(self, changes: Any = ()) -> dict[str, Any]:
+        """The settings in use, or those that changes make of them, and how a page lets a person change them."""
+        classifier = self.state.adjusted(dict(changes))
+        return {"settings": flat(classifier), "controls": [one.to_dict() for one in controls(classifier)]}
+
+    def counts(self) -> dict[str, int]:
+        """How many samples there are of each kind."""
+        state = self.state
+        return {
+            "version": state.version,
+            "samples": len(state.names),
+            "labelled": state.n_labelled,
+            "waiting": int(state.waiting.sum()),
+            "skipped": len(state.skipped),
+            "excluded": len(state.excluded),
+            "held_out": len(self.jobs.held_out),
+        }
+
+    def estimate(self) -> dict[str, Any] | None:
+        """The last leave-one-out accuracy, and how many labels it knew."""
+        found = self.recogniser.estimate
+        if found is None:
+            return None
+        current = found.is_current(self.recogniser.version, self.state.classifier)
+        return {"accuracy": found.accuracy, "n": found.n, "current": current, "coverage": found.trust.coverage}
+
+    def describe(self, index: int) -> dict[str, Any]:
+        """A sample for the page."""
+        state, guess = self.state, self.jobs.guesses.get(index)
+        found = {
+            "index": index,
+            "name": state.names[index],
+            "label": state.labels[index],
+            "excluded": index in state.excluded,
+            "picture": self.pictures.has_pictures,
+        }
+        if guess is not None and state.labels[index] is None:
+            found["guess"] = {"label": guess[0], "confidence": guess[1]}
+        if not self.pictures.has_pictures:
+            found["row"] = self.row(index, 8)
+        return found
+
+    def row(self, index: int, most: int = _SHOWN_COLUMNS) -> list[list[Any]]:
+        """Columns and values of a sample."""
+        values = self.source.data.vectors[index, :most].tolist()
+        columns = self.source.data.columns[:most] or [f"feature {j + 1}" for j in range(len(values))]
+        return [[name, float(f"{value:.6g}")] for name, value in zip(columns, values, strict=True)]
+
+    def random_sample(self, kind: str) -> int:
+        """A sample to try: held out, from the pool, or labelled (which then does not answer for itself)."""
+        kinds = {"held out": self.jobs.held_out, "pool": self.jobs.pool()}
+        kinds["labelled"] = np.array([i for i in range(len(self.state.names)) if self.state.is_used(i)], int)
+        order = [kind] if kind in kinds else list(kinds)
+        for name in order:
+            if len(kinds[name]):
+                return int(np.random.default_rng().choice(kinds[name]))
+        raise ActionError("There is no such sample in this data.")
+
+    def surest(self, label: str | None = None) -> dict[str, Any]:
+        """Guesses for the pool, the surest first, of one class or of all."""
+        pairs = [(i, guess) for i, guess in self.jobs.guesses.items() if self.state.is_waiting(i)]
+        chosen = [(i, guess) for i, guess in pairs if label is None or guess[0] == label]
+        chosen.sort(key=lambda pair: -pair[1][1])
+        by_class = Counter(guess[0] for _, guess in pairs)
+        return {
+            "samples": [self.describe(i) for i, _ in chosen[:_SHOWN_SAMPLES]],
+            "classes": [{"label": name, "count": count} for name, count in by_class.most_common()],
+            "total": len(chosen),
+        }
+
+    def members(self, label: str) -> dict[str, Any]:
+        """Samples of a class."""
+        found = [i for i, given in enumerate(self.state.labels) if given == label]
+        return {"samples": [self.describe(i) for i in found[:_SHOWN_SAMPLES]], "total": len(found)}
+
+    def answer(self, query: Query, judgement: Judgement) -> dict[str, Any]:
+        """An answer with its witnesses, and what the code makes of them."""
+        chances, confidence, accepted = self.recogniser.probabilities(judgement, query.classifier)
+        order = np.argsort(-judgement.decisions, kind="stable")[:_SHOWN_CLASSES]
+        weights = judgement.weights
+        answer = {
+            "label": judgement.label,
+            "probability": float(chances.max()),
+            "confidence": confidence,
+            "accepted": accepted,
+            "classes": [
+                {
+                    "label": str(judgement.classes[k]),
+                    "probability": float(chances[k]),
+                    "residual": float(judgement.residuals[k]),
+                }
+                for k in order
+            ],
+            "n_classes": len(judgement.classes),
+            "witnesses": [
+                {**self.describe(i), "label": label, "weight": weight, "share": share}
+                for i, label, weight, share in judgement.witnesses
+            ],
+            "n_witnesses": len(judgement.support),
+            "truth": None if query.sample is None else self._truth(query.sample),
+            "version": self.state.version,
+        }
+        if self.source.data.image_shape is not None:
+            shape = self.source.data.image_shape
+            answer["query"] = data_uri(query.vector.reshape(shape))
+            answer["reconstruction"] = data_uri(reconstruction(self.source, judgement.support, weights).reshape(shape))
+        return answer
+
+    def _truth(self, sample: int) -> str | None:
+        data = self.source.data
+        return str(data.class_names[data.target[sample]]) if sample in self.jobs.held_out else self.state.labels[sample]
+
+    def audit(self) -> dict[str, Any] | None:
+        """The last audit, with samples described; those that were decided since are marked."""
+        found = self.jobs.results.get("audit")
+        if found is None:
+            return None
+        state = self.state
+
+        def one(entry: dict[str, Any]) -> dict[str, Any]:
+            index = entry["sample"]
+            sides = {
+                side: [{**self.describe(i), "weight": weight} for i, weight in entry[side]]
+                for side in ("for", "against")
+            }
+            changed = state.labels[index] != entry["label"]
+            decided = "excluded" if index in state.excluded else "relabelled" if changed else None
+            decided = decided or ("kept" if index in state.kept else None)
+            return {**entry, **sides, "sample": self.describe(index), "decided": decided}
+
+        pairs = {
+            name: [[self.describe(a), self.describe(b), distance] for a, b, distance in found[name]]
+            for name in ("duplicates", "leaks")
+        }
+        return {**found, **pairs, "suspicious": [one(entry) for entry in found["suspicious"]], "now": self.estimate()}
+
+    def comparison(self) -> dict[str, Any] | None:
+        """The last comparison, with the confusion matrix of each method."""
+        found = self.jobs.results.get("compare")
+        if found is None:
+            return None
+        k = len(found["classes"])
+        matrices = {}
+        for name, (_, truth, predicted) in found["answers"].items():
+            matrix = np.zeros((k, k), int)
+            np.add.at(matrix, (truth, predicted), 1)
+            matrices[name] = matrix.tolist()
+        shown = {name: value for name, value in found.items() if name != "answers"}
+        return {**shown, "confusion": matrices}
+
+    def confused(self, method: str, truth: int, predicted: int) -> dict[str, Any]:
+        """Samples in a cell of a confusion matrix."""
+        found = self.jobs.results.get("compare")
+        if found is None or method not in found["answers"]:
+            raise ActionError("There is no such comparison.")
+        members, given, answered = found["answers"][method]
+        here = members[(given == truth) & (answered == predicted)]
+        return {"samples": [self.describe(int(i)) for i in np.unique(here)[:_SHOWN_SAMPLES]], "total": len(here)}
