@@ -12,7 +12,7 @@ from sklearn.linear_model import orthogonal_mp
 import ancr
 from ancr._core.arrays import to_numpy
 from ancr.axes.problem import Problem
-from ancr.axes.spaces import Space
+from ancr.axes.spaces import Space, named_space
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import make_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
@@ -196,7 +196,7 @@ def test_leave_one_out_is_a_refit_without_the_sample(constraint, relaxation, spa
         pytest.skip("relaxation applies to sets with inequalities")
     X, y, _, weights = a_problem(10)
     settings = {"alpha": 0.1, "constraint": constraint, "relaxation": relaxation, **space}
-    prepared = Space(**{name: space[name] for name in space}).prepare(X)
+    prepared = named_space(space.get("space", "linear")).prepare(X)
     dictionary = prepared.dictionary(X, y, weights=weights)
     problem = Problem.of(dictionary, "ridge", constraint, alpha=0.1, relaxation=relaxation)
     parts = LeaveOneOut(dictionary, tol=1e-10).map(problem, lambda rows, c, z: _dense(c))
@@ -318,11 +318,12 @@ def test_bad_weights_are_refused(weights, match):
         ({0: 0, 1: 0, 2: 0}, "y must hold at least two classes, got one class: 3$"),
     ],
 )
-@pytest.mark.parametrize("Classifier", [ancr.CRCClassifier, ancr.ANCRClassifierCV])
-def test_bad_class_weights_are_refused(Classifier, class_weight, match):
+@pytest.mark.parametrize("searches", [False, True])
+def test_bad_class_weights_are_refused(searches, class_weight, match):
     X, y = np.random.default_rng(0).normal(size=(24, 3)), np.arange(24) % 4
+    clf = ancr.CRCClassifier(class_weight=class_weight)
     with pytest.raises(ValueError, match=match):
-        Classifier(class_weight=class_weight).fit(X, y)
+        (ancr.ANCRClassifierCV(clf) if searches else clf).fit(X, y)
 
 
 def test_matching_pursuit_prefers_atoms_of_more_weight():

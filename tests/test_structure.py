@@ -132,12 +132,6 @@ STILL_LARGER = {
     "parameters of a constructor": {
         "comparison/cells.py: Cell",
     },
-    "methods of a class": {
-        "classifiers/representation.py: BaseRepresentationClassifier",
-    },
-    "lines of a file": {
-        "classifiers/representation.py",
-    },
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.rules import Rule
 from ancr.axes.sets import Set
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.solvers import Solver
 
 

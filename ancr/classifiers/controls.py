@@ -21,7 +21,7 @@ from ancr._core.messages import shown
 from ancr.axes.quadratics import weights_of
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import named_space
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.settings import (
     Plain,
     SettingsError,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ancr.axes.rules import Rule
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.solvers import Solver
 
 

@@ -12,8 +12,8 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import times_square
 from ancr.axes.rules import Rule, log_ratio
 from ancr.axes.sets import Set
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.presets import PenalisedClassifier
-from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.solvers import Solver, SparseAugmented, make_solver

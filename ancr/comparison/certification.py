@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from ancr._core.arrays import concat
 from ancr.certificate.solution import Solution
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 
 
 def predict_certified(classifier: Any, queries: np.ndarray) -> tuple[Any, Callable[[], float | None]]:

@@ -17,7 +17,8 @@ from sklearn.utils.validation import has_fit_parameter
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.checks import check_labels
 from ancr._core.messages import naming
-from ancr.classifiers.representation import BaseRepresentationClassifier, chosen_classifier
+from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.representation import chosen_classifier
 from ancr.dictionary.atoms import check_samples
 from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, repetition
 from ancr.labels.held_out import HeldOut, Witnesses, can_leave_out, judge_in_folds, leave_each_out

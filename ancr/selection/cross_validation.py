@@ -25,7 +25,8 @@ from ancr._core.progress import progress_bar
 from ancr.axes.sets import asks_for_unit_sum
 from ancr.axes.spaces import SpaceLike, asks_for_inner_products
 from ancr.classifiers import RepresentationClassifier
-from ancr.classifiers.representation import BaseRepresentationClassifier, check_two_classes
+from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.representation import check_two_classes
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.selection import search as searching
 from ancr.selection.best_of_search import BestOfSearch

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import make_constraint
 from ancr._core.arrays import Array
 from ancr.axes.rules import named_rule
 from ancr.axes.spaces import Space, named_space, usual_spaces
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.selection.scoring import Candidate, candidates
 from ancr.solvers.choice import find_solver

@@ -20,7 +20,7 @@ from sklearn.base import clone
 from ancr.axes.quadratics import ridge
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import named_space
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle

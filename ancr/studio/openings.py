@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ancr._core.messages import one_line
-from ancr.classifiers.representation import BaseRepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.datasets import load_digits
 from ancr.datasets.splits import per_class_split
 from ancr.samples.column_plan import ColumnPlan, share_one_range

@@ -13,8 +13,8 @@ from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import named_space
 from ancr.certificate.solution import Solution
 from ancr.classifiers import RepresentationClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.explanation import Explanation, explain_block
-from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.classifiers.settings import is_same, key
 from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration

@@ -8,8 +8,8 @@ import numpy as np
 from ancr._core.messages import one_line, shown
 from ancr.axes.spaces import Space
 from ancr.classifiers import ANCRClassifier
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import adjusted
-from ancr.classifiers.representation import BaseRepresentationClassifier
 from ancr.classifiers.settings import SettingsError, from_data, to_data
 
 # What a person did, as plain data, and the functions that take it back.

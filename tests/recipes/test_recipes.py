@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import quadprog
+from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -21,6 +22,7 @@ from ancr.solvers import ADMM
 from tests.array_libraries import BACKENDS, converter
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
 from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.dnrc import DNRCClassifier
 from tests.recipes.energy import Energy
 from tests.recipes.histogram_intersection import histogram_intersection
 from tests.recipes.iris import Iris
@@ -34,6 +36,7 @@ MOST_LINES = {
     "projected_gradient": 60,
     "iris": 30,
     "histogram_intersection": 15,
+    "dnrc": 25,
 }
 
 
@@ -200,3 +203,23 @@ def test_a_data_set_of_ones_own(tmp_path):
     report = Experiment("Iris", [iris], plans, tmp_path, "as in the recipe").run(figures=False)
     assert (tmp_path / "report.html").exists()
     assert {row.method for row in report.tables[0].rows} == {"CRC", "ANCR"}
+
+
+def test_a_preset_of_ones_own_is_a_classifier_like_the_others(digits):
+    X, y, Q, truth = digits
+    clf = DNRCClassifier(alpha=1e-2).fit(X, y)
+    assert clf.score(Q, truth) > 0.85
+    assert set(clf.get_params()) == {"alpha", "space", "class_weight", "temperature"}
+    assert clone(clf).set_params(alpha=0.1, space__power=0.5).fit(X, y).space_.power == 0.5
+    # The optimum of the quadratic that the paper prints, by an independent solver.
+    solution = clf.solver_.solve(X[:3] / np.linalg.norm(X[:3], axis=1, keepdims=True))
+    assert solution.verify().all()
+    atoms = X / np.linalg.norm(X, axis=1, keepdims=True)
+    same = (y[:, None] == y).astype(float)
+    gram = atoms @ atoms.T
+    matrix = gram + 2e-2 * (10 * gram * same + gram)
+    root = np.linalg.cholesky(matrix + 1e-12 * np.eye(len(matrix)))
+    for query, code in zip(atoms[:3], dense(clf.codes(X[:3])), strict=True):
+        best, _ = nnls(root.T, np.linalg.solve(root, atoms @ query))
+        value = [c @ matrix @ c - 2.0 * c @ (atoms @ query) for c in (code, best)]
+        assert value[0] <= value[1] + 1e-6

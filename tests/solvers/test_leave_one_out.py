@@ -112,7 +112,7 @@ def test_settings_are_scored_in_a_kernel_as_by_hand():
     lists = ("ridge",), ("free", "simplex"), (0.0,), (0.01,), (0.3, None)
     rules = ("res", "reg", "pro", "label")
     for outcome in leave_one_out(dictionary, candidates(dictionary, "exact", *lists, space), rules, None):
-        clf = RepresentationClassifier(**outcome.params)
+        clf = RepresentationClassifier(**outcome.settings)
         for i in (0, 70, 149):
             given = dictionary.order[i]
             others = np.arange(150) != given
