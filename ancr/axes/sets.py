@@ -119,11 +119,12 @@ class Set(AxisObject, ABC):
     >>> import numpy as np
     >>> from ancr import RepresentationClassifier
     >>> from ancr.axes.sets import Set
+    >>> from ancr.solvers import ADMM
     >>> class Box(Set):
     ...     name, nonnegative = "box", True
     ...     def project(self, points: Array) -> Array:
     ...         return np.clip(points, 0.0, 0.2)
-    >>> clf = RepresentationClassifier(constraint=Box(), solver="admm", max_iter=50)
+    >>> clf = RepresentationClassifier(constraint=Box(), solver=ADMM(max_iter=50))
     >>> X = np.array([[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.9]])
     >>> clf.fit(X, [0, 0, 1, 1]).predict([[1.0, 0.0], [0.0, 1.0]])
     array([0, 1])

@@ -30,7 +30,6 @@ def per_class_split(
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from ancr.datasets import per_class_split
     >>> train, test = per_class_split(np.repeat([0, 1], 10), 3, 0)
     >>> len(train), len(test)
