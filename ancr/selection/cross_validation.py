@@ -15,7 +15,6 @@ from sklearn.model_selection import LeaveOneOut as LeaveOneOutSplitter
 from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from ancr._core.arrays import is_single, to_numpy
 from ancr._core.budgets import LARGEST_H_ON_HOST
@@ -156,13 +155,6 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             with progress_bar("Choosing settings", total, enabled=bool(told)) as advance:
                 yield advance
 
-    @property
-    def chosen_grid_(self) -> dict[str, Any]:
-        """The grid that holds the chosen setting alone, as parameters: fitting it scores that setting and no other."""
-        check_is_fitted(self)
-        lists = {name: [self.best_params_[single]] for name, single in LISTS.items()}
-        return {name: value for name, value in lists.items() if name in self.get_params()}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
@@ -241,8 +233,6 @@ class RepresentationClassifierCV(_SearchCV):
         Accuracy of the chosen setting on held-out training samples.
     best_index_ : int
         Its position in ``cv_results_``.
-    chosen_grid_ : dict
-        The settings chosen, as parameters of this class: the grid that holds nothing else.
     held_out_ : Outcome
         ``decisions`` and ``labels`` of the held-out samples under the chosen setting, see `RejectOption`.
     cv_results_ : dict of arrays
