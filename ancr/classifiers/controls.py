@@ -66,8 +66,8 @@ class Control:
         A slider, a list, a check box; an object of a user can only be shown.
     help : str
         What the docstring says.
-    value, default : plain data
-        Its value, and that of the class.
+    value : plain data
+        Its value.
     choices : tuple
         Values of a list; words that may stand for a number.
     whole, optional : bool
@@ -82,7 +82,6 @@ class Control:
     kind: str
     help: str
     value: Plain
-    default: Plain
     choices: tuple[Plain, ...]
     whole: bool
     optional: bool
@@ -146,7 +145,6 @@ def _control(owner: Any, prefix: str, name: str) -> Control:
         look,
         _help(kind, name),
         plain(value),
-        plain(getattr(kind(), name)),
         tuple(word for word in choices if word != "precomputed"),  # a page has samples
         bool(limits) and limits[0].type is Integral,
         None in allowed,
