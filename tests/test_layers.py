@@ -36,10 +36,6 @@ from ancr.solvers import ADMM
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ancr"
-# Calls upwards, from file to file, that are being removed. The list only shrinks.
-STILL_UPWARDS = {
-    ("classifiers/representation.py", "selection/cross_validation.py"),
-}
 
 
 def layers():
@@ -123,7 +119,7 @@ class Upwards:
             caller = caller.f_back
         if caller is None or not asked or RANK[there[0]] >= RANK[here[0]]:
             return
-        if (there[1], here[1]) not in STILL_UPWARDS and not is_declared_below(frame, there[0]):
+        if not is_declared_below(frame, there[0]):
             self.found.add(f"{there[1]}: {caller.f_code.co_qualname} calls {here[1]}: {code.co_qualname}")
 
     def __enter__(self):
