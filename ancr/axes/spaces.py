@@ -262,14 +262,13 @@ class Space(AxisObject):
         return unit_rows(rows, copy=rows is samples) if self.normalize else rows
 
     def dictionary(
-        self, samples: Array, labels: Any = None, *, classes: Any = None, weights: Any = None, name: str = "X"
+        self, samples: Array, labels: Any = None, *, classes: Any = None, weights: Any = None
     ) -> BaseDictionary:
-        """The dictionary of the training samples that this space was prepared for, or of others."""
-        options = {"classes": classes, "weights": weights, "name": name}
+        """The dictionary of the training samples that this space was prepared for, or of others, validated already."""
+        options = {"classes": classes, "weights": weights}
         if self.is_plain:
-            return Dictionary.build(samples, labels, normalize=self.normalize, **options)
-        rows = self._all_rows(samples)
-        atoms = Dictionary.build(rows, labels, normalize=False, **options)
+            return Dictionary.of_checked(samples, labels, normalize=self.normalize, **options)
+        atoms = Dictionary.of_checked(self._all_rows(samples), labels, normalize=False, **options)
         without_coordinates = not self.is_linear and self._coordinates is None
         return KernelDictionary.of(atoms, self._kernel) if without_coordinates else atoms
 

@@ -121,6 +121,19 @@ class Atoms:
             What error messages call the samples.
         """
         samples = check_samples(samples, name, dtype)
+        return cls.of_checked(samples, labels, normalize=normalize, classes=classes, weights=weights)
+
+    @classmethod
+    def of_checked(
+        cls,
+        samples: Array,
+        labels: Any = None,
+        *,
+        normalize: bool = True,
+        classes: Any = None,
+        weights: np.ndarray | None = None,
+    ) -> Self:
+        """As `build`, of samples that are validated already."""
         given = np.zeros(samples.shape[0], int) if labels is None else labels
         labels = column_or_1d(to_numpy(given))
         check_consistent_length(labels, range(samples.shape[0]))

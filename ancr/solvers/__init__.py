@@ -113,7 +113,7 @@ def solve(
         with naming("labels"):
             check_consistent_length(check_labels(labels, "labels"), atoms)
     where = where.prepare(atoms, "atoms")
-    dictionary = where.dictionary(atoms, labels, name="atoms")
+    dictionary = where.dictionary(atoms, labels)
     problem = Problem.of(dictionary, quadratic, constraint, alpha=alpha, beta=beta, relaxation=relaxation)
     if labels is None and problem.quadratic.blocks:
         raise ValueError(f"quadratic={quadratic!r} has class terms: labels must give the class of each atom")
