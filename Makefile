@@ -23,7 +23,7 @@ help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make studio      set up and open the page: try, label, audit, compare (DATA= for your own data)"
 	@echo "make test        set up and run the tests"
-	@echo "make test-all    the tests that need torch or a browser as well"
+	@echo "make test-all    every test: long ones, and those that need torch or a browser, as well"
 	@echo "make test-oldest the tests with the oldest dependencies;  make test-versions   with every Python installed"
 	@echo "make campaign    100,000 problems against a reference, kills, bad inputs (PROBLEMS= SEED= MINUTES= KILLS=)"
 	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
