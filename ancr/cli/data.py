@@ -19,7 +19,7 @@ def datasets(data_home: Path | None) -> None:
     """
     from rich.table import Table
 
-    from ancr.datasets.inventory import inventory
+    from ancr.datasets.registry import inventory
 
     table = Table(show_lines=True)
     for column in ("name", "data set", "here", "where", "licence", "how to get it"):
@@ -73,7 +73,7 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option("--cache-dir", default="auto", show_default=True, help="Folder for cached features, or 'none'.")
 @click.option("--strict", is_flag=True, help="Stop at the first unreadable image.")
 @DATA_HOME
-def extract(source: str, output: Path, data_home: Path | None, features: str | None, **options: Any) -> None:
+def extract(source: str, output: Path, data_home: Path | None, **options: Any) -> None:
     """Compute features of SOURCE and write them to a file.
 
     SOURCE is the name of a data set, a folder with one sub-folder per class, or a CSV of path,label. A folder
@@ -85,14 +85,10 @@ def extract(source: str, output: Path, data_home: Path | None, features: str | N
       ancr extract photos --backbone resnet18 --output photos.npz
     """
     with readable_errors():
-        from ancr.datasets.extraction_file import extract_plain_to_file, extract_to_file, load_source
+        from ancr.datasets.extraction_file import extract_to_file, load_source
 
         check_output(output)
-        bunch = load_source(source, data_home)
-        if features is None:
-            report = extract_to_file(bunch, output, **options)
-        else:
-            report = extract_plain_to_file(bunch, output, features, strict=options["strict"])
+        report = extract_to_file(load_source(source, data_home), output, **options)
     for name, reason in report.unreadable.items():
         say(f"unreadable: {name}: {reason}", err=True)
     say(report.summary)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -18,6 +18,11 @@ from ancr.features.eigenfaces import Eigenfaces
 from ancr.features.images import UnreadableImageError
 from ancr.samples.image_folders import is_image, warn_of_doubts
 from ancr.samples.image_vectors import readable_vectors
+
+_N_EIGENFACES = 100  # fewer where there are fewer images
+# Vectors with rows of NaN for unreadable images; how many were computed, how many found in the cache; why which images
+# cannot be read; and what says how the vectors were made.
+_Computed: TypeAlias = tuple[np.ndarray, int, int, dict[str, str], dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -65,15 +70,9 @@ def load_source(source: str, data_home: PathLike | None = None) -> Bunch:
 
 
 def extract_to_file(
-    bunch: Bunch,
-    output: PathLike,
-    *,
-    weights: PathLike = "default",
-    cache_dir: PathLike = "auto",
-    strict: bool = False,
-    **options: Any,
+    bunch: Bunch, output: PathLike, *, features: str | None = None, strict: bool = False, **options: Any
 ) -> ExtractionReport:
-    """Compute deep features of a data set's images and write them to an ``.npz`` file.
+    """Compute features of a data set's images and write them to an ``.npz`` file.
 
     Parameters
     ----------
@@ -81,12 +80,14 @@ def extract_to_file(
         Result of a loader of images or of :func:`ancr.datasets.load_folder`.
     output : path-like
         Path that ends in ``.npz``, in an existing folder.
-    weights, cache_dir : str or None
-        As in :class:`~ancr.features.DeepFeatures`; the text ``"none"`` means None.
+    features : {"pixels", "hog", "eigenfaces"} or None
+        Without a network: 32 × 32 grey pixels; histograms of oriented gradients; or such pixels projected on at most
+        100 leading axes of the training images (of all images if there is no split). None means deep features.
     strict : bool
         Stop at the first unreadable image instead of leaving it out.
     **options
-        Further parameters of :class:`~ancr.features.DeepFeatures`.
+        Parameters of :class:`~ancr.features.DeepFeatures`; for ``weights`` and ``cache_dir`` the text ``"none"`` means
+        None. Features without a network do not use them.
 
     Returns
     -------
@@ -94,66 +95,37 @@ def extract_to_file(
         Counts, and the names of unreadable images.
     """
     target = _checked_output(output)
-    transformer = DeepFeatures(
-        weights=_parse_none(weights),
-        cache_dir=_parse_none(cache_dir),
-        on_error="raise" if strict else "nan",
-        **options,
-    )
-    train = slice(None) if bunch.train_indices is None else bunch.train_indices
-    features = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
-    good = ~np.isnan(features).any(axis=1)
+    computed = _deep_vectors(bunch, strict, options) if features is None else _plain_vectors(bunch, strict, features)
+    vectors, n_computed, n_cached, unreadable, parameters = computed
+    good = np.asarray(~np.isnan(vectors).any(axis=1))
     with atomic_path(target) as draft:
-        parameters = {name: str(value) for name, value in transformer.get_params().items()}
-        np.savez(draft, **_arrays(bunch, features, good, parameters))
-    return ExtractionReport(
-        target,
-        (int(good.sum()), features.shape[1]),
-        transformer.n_computed_,
-        transformer.n_cached_,
-        transformer.unreadable_,
-    )
+        np.savez(draft, **_arrays(bunch, vectors, good, parameters))
+    return ExtractionReport(target, (int(good.sum()), vectors.shape[1]), n_computed, n_cached, unreadable)
 
 
-def extract_plain_to_file(
-    bunch: Bunch, output: PathLike, features: str, *, n_components: int = 100, strict: bool = False
-) -> ExtractionReport:
-    """Compute features of a data set's images without a network, and write them to an ``.npz`` file.
+def _deep_vectors(bunch: Bunch, strict: bool, options: Mapping[str, Any]) -> _Computed:
+    named = {name: None for name in ("weights", "cache_dir") if options.get(name) == "none"}
+    transformer = DeepFeatures(**{**options, **named, "on_error": "raise" if strict else "nan"})
+    train = slice(None) if bunch.train_indices is None else bunch.train_indices
+    vectors = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
+    parameters = {name: str(value) for name, value in transformer.get_params().items()}
+    return vectors, transformer.n_computed_, transformer.n_cached_, transformer.unreadable_, parameters
 
-    Parameters
-    ----------
-    bunch : Bunch
-        Result of a loader of images or of :func:`ancr.datasets.load_folder`.
-    output : path-like
-        Path that ends in ``.npz``, in an existing folder.
-    features : {"pixels", "hog", "eigenfaces"}
-        32 × 32 grey pixels; histograms of oriented gradients; or such pixels projected on the leading axes of the
-        training images (of all images if there is no split).
-    n_components : int
-        Axes of eigenfaces; fewer where there are fewer images.
-    strict : bool
-        Stop at the first unreadable image instead of leaving it out.
 
-    Returns
-    -------
-    ExtractionReport
-    """
-    target = _checked_output(output)
+def _plain_vectors(bunch: Bunch, strict: bool, features: str) -> _Computed:
     found, broken = readable_vectors(bunch.filenames.tolist(), "hog" if features == "hog" else "pixels")
     if broken and strict:
         raise UnreadableImageError(next(iter(broken.values())))
-    unreadable = {str(bunch.filenames[number]): reason for number, reason in broken.items()}
     good = ~np.isin(np.arange(len(bunch.filenames)), list(broken))
     parameters = {"features": features}
     if features == "eigenfaces":
         train = slice(None) if bunch.train_indices is None else np.isin(np.flatnonzero(good), bunch.train_indices)
-        found = Eigenfaces(min(n_components, *found[train].shape)).fit(found[train]).transform(found)
+        found = Eigenfaces(min(_N_EIGENFACES, *found[train].shape)).fit(found[train]).transform(found)
         parameters["n_components"] = str(found.shape[1])
-    rows = np.zeros((len(good), found.shape[1]), found.dtype)
-    rows[good] = found
-    with atomic_path(target) as draft:
-        np.savez(draft, **_arrays(bunch, rows, good, parameters))
-    return ExtractionReport(target, (len(found), found.shape[1]), len(found), 0, unreadable)
+    vectors = np.full((len(good), found.shape[1]), np.nan, found.dtype)
+    vectors[good] = found
+    unreadable = {str(bunch.filenames[number]): reason for number, reason in broken.items()}
+    return vectors, len(found), 0, unreadable, parameters
 
 
 def _arrays(bunch: Bunch, features: np.ndarray, good: np.ndarray, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -179,10 +151,6 @@ def _checked_output(output: PathLike) -> Path:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"output={str(path)!r}: the folder {path.parent} does not exist")
     return path
-
-
-def _parse_none(value: PathLike) -> PathLike | None:
-    return None if value == "none" else value
 
 
 def _is_flat(folder: Path) -> bool:

@@ -1,17 +1,24 @@
 """Download a data set into the folder where its loader looks."""
 
+import hashlib
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ancr._core.files import PathLike
-from ancr._core.locations import DataNotFoundError, download_home
-from ancr.datasets._download import ResumingDownloader
-from ancr.datasets.inventory import find_tree
-from ancr.datasets.registry import DatasetInfo, RemoteFile, dataset_info
+from ancr._core.locations import cache_home, download_home
+from ancr._core.progress import progress_bar
+from ancr.datasets.registry import RemoteFile, dataset_info, found_tree
+
+if TYPE_CHECKING:
+    import requests
+
+_CHUNK = 1 << 18
+_TIMEOUT = 30.0  # seconds without data after which the connection counts as broken
 
 
 class FetchError(OSError):
@@ -57,7 +64,7 @@ def fetch(name: str, data_home: PathLike | None = None, *, retries: int = 3, pro
     if not info.sources:
         raise ValueError(f"name={name!r}: {info.how_to_get}" + (f"\n{info.tree}" if info.unavailable else ""))
     home = download_home(data_home)
-    if all(source.archive for source in info.sources) and _is_laid_out(info, home):
+    if info.markers and all(source.archive for source in info.sources) and found_tree(info, home):
         return home / info.folder
     for source in info.sources:
         if source.archive:
@@ -67,50 +74,99 @@ def fetch(name: str, data_home: PathLike | None = None, *, retries: int = 3, pro
     return home / info.folder
 
 
-def _is_laid_out(info: DatasetInfo, home: Path) -> bool:
-    """Whether the unpacked data set is there already."""
-    try:
-        return bool(info.markers) and find_tree(info, home).is_dir()
-    except DataNotFoundError:
-        return False
-
-
 def _download(source: RemoteFile, path: Path, retries: int, progress: bool) -> Path:
     """Download one file with pooch: temporary name, checksum, then the final name."""
     pooch = _pooch()
     import requests
 
     try:
-        pooch.retrieve(
-            source.url,
-            source.known_hash,
-            fname=path.name,
-            path=path.parent,
-            downloader=_Retrying(ResumingDownloader(progress=progress), retries),
-        )
+        downloader = ResumingDownloader(retries, progress)
+        pooch.retrieve(source.url, source.known_hash, fname=path.name, path=path.parent, downloader=downloader)
     except (ValueError, requests.exceptions.RequestException) as error:
         _remove_empty(path.parent)
         raise FetchError(f"{source.url} could not be downloaded: {error}") from error
     return path
 
 
-class _Retrying:
-    """Retry a download only after a broken connection; pooch would also retry after a wrong checksum."""
+@dataclass(frozen=True)
+class ResumingDownloader:
+    """A downloader for pooch, over HTTP, through a partial file outside the data folders.
 
-    def __init__(self, downloader: ResumingDownloader, retries: int) -> None:
-        self.downloader = downloader
-        self.retries = retries
+    When the connection breaks, the part received stays in ``partial`` in the cache folder, together with the server's
+    validator (ETag or Last-Modified). The next attempt, in this process or a later one, requests the rest with
+    ``Range`` and ``If-Range``, so that a file that has changed in the meantime is downloaded in full. Without a
+    validator the download starts again. Only a broken connection is retried; pooch would also retry after a wrong
+    checksum.
 
-    def __call__(self, url: str, output_file: str, pooch: Any) -> None:
+    Parameters
+    ----------
+    retries : int
+        Further attempts after a broken connection.
+    progress : bool
+        Show a progress bar on a terminal.
+    """
+
+    retries: int = 3
+    progress: bool = True
+
+    def __call__(self, url: str, output_file: str, pooch: Any = None) -> None:
+        """Download ``url`` to ``output_file``; pooch calls this."""
+        import requests
+        from filelock import FileLock
+
+        stem = cache_home() / "partial" / hashlib.sha256(url.encode()).hexdigest()[:24]
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        # two processes that fetch the same address must not write to the same partial file
+        with FileLock(stem.with_suffix(".lock")):
+            part, validator = stem.with_suffix(".part"), stem.with_suffix(".validator")
+            for left in reversed(range(self.retries + 1)):
+                try:
+                    self._receive(url, part, validator)
+                    break
+                except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError):
+                    if not left:
+                        raise
+            validator.unlink(missing_ok=True)
+            shutil.move(part, output_file)
+
+    def _receive(self, url: str, part: Path, validator: Path) -> None:
         import requests
 
-        for attempt in range(self.retries + 1):
-            try:
-                self.downloader(url, output_file, pooch)
-                return
-            except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError):
-                if attempt == self.retries:
-                    raise
+        offset = part.stat().st_size if part.exists() and validator.exists() else 0
+        headers = {"Accept-Encoding": "identity"}
+        if offset:
+            headers |= {"Range": f"bytes={offset}-", "If-Range": validator.read_text()}
+        with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+            if response.status_code == 416:  # the partial file is at least as long as the whole file
+                part.unlink()
+                validator.unlink()
+                raise requests.exceptions.ConnectionError(f"{url}: the partial file did not match and was deleted")
+            response.raise_for_status()
+            resumed = response.status_code == 206
+            _remember_validator(response, validator)
+            start = offset if resumed else 0
+            length = response.headers.get("Content-Length")
+            expected = start + int(length) if length else None
+            with (
+                part.open("ab" if resumed else "wb") as out,
+                progress_bar(Path(url).name, expected, enabled=self.progress, as_bytes=True) as advance,
+            ):
+                advance(start)
+                for chunk in response.iter_content(_CHUNK):
+                    out.write(chunk)
+                    advance(len(chunk))
+        if expected is not None and part.stat().st_size != expected:
+            raise requests.exceptions.ConnectionError(f"{url}: {part.stat().st_size} of {expected} bytes were received")
+
+
+def _remember_validator(response: "requests.Response", path: Path) -> None:
+    """Store a validator that proves later that the file is unchanged; a weak ETag does not."""
+    etag = response.headers.get("ETag", "")
+    mark = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
+    if mark:
+        path.write_text(mark)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _fetch_archive(source: RemoteFile, home: Path, retries: int, progress: bool) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ancr._core.locations import DataNotFoundError, data_homes
-from ancr.datasets.inventory import find_tree
-from ancr.datasets.registry import DatasetInfo
+from ancr.datasets.registry import DatasetInfo, find_tree
 from ancr.features.images import square_picture
 from ancr.samples.image_folders import IMAGE_SUFFIXES
 

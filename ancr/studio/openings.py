@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from ancr._core.messages import one_line
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.datasets import load_digits
-from ancr.datasets.splits import per_class_split
+from ancr.datasets.bunches import per_class_split
 from ancr.samples.column_plan import ColumnPlan, share_one_range
 from ancr.samples.image_folders import is_image
 from ancr.samples.model_file import Model, ModelFileError

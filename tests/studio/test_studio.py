@@ -349,7 +349,7 @@ def test_a_split_is_held_out(tmp_path, make_studio):
 
 def test_extracted_features_with_the_images_that_they_were_made_of(tmp_path, make_studio, make_client):
     from ancr.datasets import load_folder
-    from ancr.datasets.extraction_file import extract_plain_to_file
+    from ancr.datasets.extraction_file import extract_to_file
 
     for i in range(20):
         folder = tmp_path / "data" / str(load_digits().target[i] % 2)
@@ -357,7 +357,7 @@ def test_extracted_features_with_the_images_that_they_were_made_of(tmp_path, mak
         Image.fromarray(load_digits().images[i].astype(np.uint8) * 15).save(folder / f"{i}.png")
     with pytest.raises(ValueError, match="ancr extract FOLDER --features eigenfaces"):
         open_source(tmp_path / "data", features="eigenfaces")
-    extract_plain_to_file(load_folder(tmp_path / "data"), tmp_path / "faces.npz", "eigenfaces")
+    extract_to_file(load_folder(tmp_path / "data"), tmp_path / "faces.npz", features="eigenfaces")
     source = open_source(tmp_path / "faces.npz", images=tmp_path / "data")
     client = make_client(make_studio(source))
     assert client.get("/api/state").json()["pictures"]
