@@ -156,15 +156,15 @@ class Chart:
         return _marks("chart", placed=placed, keys=keys, width=width, height=height)
 
 
-def draw_charts(makers: Mapping[str, Callable[[], Chart | None]]) -> list[Chart]:
+def draw_charts(names: Iterable[str], draw: Callable[[str], Chart | None]) -> list[Chart]:
     """The charts that have something to show, by their names; one that fails says why and costs no other.
 
     An `OSError` is raised: nothing can be written then, which is not the fault of a chart.
     """
     charts = []
-    for name, make in makers.items():
+    for name in names:
         try:
-            chart = make()
+            chart = draw(name)
         except OSError:
             raise
         except Exception as error:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,13 +85,13 @@ def page(comparison: Comparison) -> str:
 
 def make_charts(comparison: Comparison) -> list[Chart]:
     """The charts that have something to show; one that fails costs a line, not the report."""
-    makers = {
+    makers: dict[str, Callable[[Comparison], Chart | None]] = {
         "accuracy": accuracy_chart,
         "confusion": confusion_chart,
         "calibration": calibration_chart,
         "learning": learning_chart,
     }
-    return draw_charts({name: partial(make, comparison) for name, make in makers.items()})
+    return draw_charts(makers, lambda name: makers[name](comparison))
 
 
 def accuracy_chart(comparison: Comparison) -> Chart:

@@ -1,18 +1,22 @@
 """The paper's data sets: settings, draws and methods of each."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from ancr import datasets
+from ancr._core.locations import data_homes
 from ancr.comparison.method import Method
 from ancr.comparison.protocols import certified_optima, published_settings
 from ancr.comparison.split_sources import SplitSource
-from ancr.datasets import dataset_info, per_class_split
+from ancr.datasets import DatasetInfo, dataset_info, per_class_split
+from ancr.datasets.registry import found_tree
 from ancr.features import Eigenfaces
-from ancr.paper.example_images import stored_pictures
+from ancr.features.images import square_picture
 from ancr.paper.methods import ar_methods, large_methods, searched, usps_methods
+from ancr.samples.image_folders import IMAGE_SUFFIXES
 
 
 class PaperSource(SplitSource):
@@ -151,3 +155,40 @@ def paper_source(
 def number_in(setting: str) -> int:
     """The number in a setting: 54 for ``"dim=54"``."""
     return int(setting.partition("=")[2])
+
+
+def stored_pictures(
+    info: DatasetInfo, data_home: str | os.PathLike[str] | None = None, most: int = 10
+) -> list[tuple[np.ndarray, str]]:
+    """``(image, class name)`` of photographs in ``sample_images`` beside stored features, or in the data set itself.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Registry entry of the data set.
+    data_home : path-like or None
+        Folder that holds the data sets.
+    most : int
+        Maximum number of images.
+    """
+    for home in data_homes(data_home):
+        samples = _images_in(home / info.folder / "sample_images")
+        if samples:
+            return [(square_picture(path), _readable(path.stem)) for path in _spread(samples, most)]
+    root = found_tree(info, data_home)
+    tree = _images_in(root) if root else []
+    return [(square_picture(path), _readable(path.parent.name)) for path in _spread(tree, most)]
+
+
+def _images_in(folder: Path) -> list[Path]:
+    return sorted(path for path in Path(folder).rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+
+
+def _spread(items: list[Path], most: int) -> list[Path]:
+    """At most ``most`` items, evenly spaced over the list."""
+    return [items[i] for i in np.unique(np.linspace(0, len(items) - 1, min(most, len(items))).astype(int))]
+
+
+def _readable(stem: str) -> str:
+    """``001.Black_footed_Albatross`` → ``Black footed Albatross``."""
+    return stem.split(".")[-1].replace("_", " ")

@@ -8,9 +8,7 @@ import pytest
 
 from ancr.comparison.runner import make_plans
 from ancr.paper.experiment import Experiment
-from ancr.paper.figures import FIGURES, draw_all
-from ancr.paper.figures.code_comparison import find_case
-from ancr.paper.figures.iterations import STOPS, stopped_early
+from ancr.paper.figures import FIGURES, STOPS, by_iterations, draw_all, find_case, sampled_split
 from ancr.paper.paper_sources import Digits, Usps
 from tests.comparison.stand_ins import Blobs
 
@@ -43,7 +41,7 @@ def test_every_point_can_be_read_off(drawn):
 
 
 def test_early_stopping_approaches_the_optimum():
-    accuracies, distances, best = stopped_early(Digits())
+    accuracies, distances, best = by_iterations(sampled_split(Digits()))
     assert len(accuracies) == len(distances) == len(STOPS)
     assert (np.diff(distances) < 0).all()
     assert accuracies[0] < best
@@ -52,8 +50,9 @@ def test_early_stopping_approaches_the_optimum():
 def test_a_real_image_that_nrc_misses_and_ancr_does_not(usps):
     source = Usps()
     case = find_case(source)
-    query = source.bunch.data[case.row][None]
-    assert source.bunch.target[case.row] == 8
+    row = case.split.test[case.position]
+    query = source.bunch.data[row][None]
+    assert source.bunch.target[row] == 8
     assert case.classifiers["ANCR"].predict(query)[0] == 8
     assert case.classifiers["NRC"].predict(query)[0] != 8
     np.testing.assert_array_equal(usps.data[usps.test_indices[case.position]], query[0])
@@ -63,7 +62,7 @@ def test_a_figure_that_fails_costs_neither_tables_nor_the_report(tmp_path, monke
     def fail(sources):
         raise ValueError("no\nluck")
 
-    monkeypatch.setattr("ancr.paper.figures.sweeps.accuracy_by_alpha", fail)
+    monkeypatch.setitem(FIGURES, "lambda", fail)
     source = Blobs()
     plans = [plan for plan in make_plans(source) if plan.method == "CRC"]
     report = Experiment("Blobs", [source], plans, tmp_path, "a test").run()

@@ -1,15 +1,13 @@
 """Findings, order of methods, and the page."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
+from ancr.paper.experiment import Report
 from ancr.paper.figures import draw_all
-from ancr.paper.findings import make_findings
+from ancr.paper.findings import make_findings, make_rankings
 from ancr.paper.paper_sources import paper_source
-from ancr.paper.ranking import make_rankings
-from ancr.paper.report import Report
 from tests.comparison.stand_ins import Blobs, cell
 
 
@@ -43,10 +41,10 @@ def test_ranking_is_ours_beside_the_papers(usps_cells):
     assert make_rankings([Blobs()], usps_cells) == []
 
 
-def test_page_escapes_every_value(usps_cells):
+def test_page_escapes_every_value(usps_cells, monkeypatch):
     evil = "<script>alert(1)</script>"
-    report = Report.make(evil, [paper_source("usps")], usps_cells, [], f"ancr {evil}", notes=[evil])
-    report = replace(report, findings=[evil])
+    report = Report(evil, [paper_source("usps")], usps_cells, [], f"ancr {evil}", notes=[evil])
+    monkeypatch.setattr(Report, "findings", [evil])
     page = report.html()
     assert evil not in page
     assert page.count("&lt;script&gt;alert(1)") == 5
@@ -54,7 +52,7 @@ def test_page_escapes_every_value(usps_cells):
 
 def test_page_needs_no_network(tmp_path, usps_cells):
     drawings = draw_all([Blobs()], tmp_path)
-    report = Report.make("Blobs", [paper_source("usps")], usps_cells, drawings, "ancr reproduce usps")
+    report = Report("Blobs", [paper_source("usps")], usps_cells, drawings, "ancr reproduce usps")
     report.write(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.count("<figure ") == len(drawings) >= 4

@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ancr import compare
+from ancr.paper.experiment import Report
 from ancr.paper.figures import draw_all
 from ancr.paper.paper_sources import Digits, paper_source
-from ancr.paper.report import Report
 from tests.chromium import check_accessible
 from tests.comparison.stand_ins import Blobs, cell
 
@@ -37,7 +37,7 @@ def report(tmp_path_factory):
         name, title, features, settings, typical = "cub200", "CUB-200-2011", "x", ("official",), "official"
 
     drawings = draw_all([Digits()], folder / "figures")
-    Report.make("Report", [paper_source("usps"), Birds()], cells, drawings, "ancr reproduce " + "usps " * 40).write(
+    Report("Report", [paper_source("usps"), Birds()], cells, drawings, "ancr reproduce " + "usps " * 40).write(
         folder / "report.html"
     )
     return folder / "report.html"
