@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +12,7 @@ import numpy as np
 from ancr._core.messages import shown_time
 from ancr._core.pages import render_page
 from ancr._core.thumbnails import png_uri
-from ancr.comparison.answers import Answers
-from ancr.comparison.cells import platforms
+from ancr.comparison.cells import Answers, platforms
 from ancr.comparison.charts import (
     FIRST,
     GREY,
@@ -136,13 +135,9 @@ def _calibration(comparison: Comparison, result: MethodResult) -> tuple[Series, 
     chance = result.pooled("chance")
     bins = np.array_split(np.argsort(chance, kind="stable"), min(_BINS, max(1, len(chance) // 15)))
     stated, found = ([float(100 * values[part].mean()) for part in bins] for values in (chance, right))
-    low, high = _percent([wilson_interval(right[part].sum(), len(part)) for part in bins])
+    low, high = (100 * np.array([wilson_interval(right[part].sum(), len(part)) for part in bins])).T.tolist()
     error = float(np.average(np.abs(np.subtract(stated, found)), weights=[len(part) for part in bins]))
     return Series("found", stated, found, low, high), error
-
-
-def _percent(intervals: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [100 * low for low, _ in intervals], [100 * high for _, high in intervals]
 
 
 def learning_chart(comparison: Comparison) -> Chart | None:
@@ -189,15 +184,9 @@ def hard_samples(comparison: Comparison, most: int = 6) -> list[HardSample]:
 def _hard_sample(comparison: Comparison, method: str, missed: int, answers: Answers, place: int) -> HardSample:
     position = answers.hard[place]
     predicted, chance = comparison.classes[answers.predicted[position]], float(answers.chance_of_truth[position])
-    shown = _sample(comparison, answers.rows[position])
-    return HardSample(shown, method, predicted, chance, missed, list(_witnesses(comparison, answers, place)))
-
-
-def _witnesses(comparison: Comparison, answers: Answers, place: int) -> Iterator[ShownSample]:
-    if len(answers.witnesses):
-        for witness, weight in zip(answers.witnesses[place], answers.weights[place], strict=True):
-            if witness >= 0:
-                yield _sample(comparison, witness, f"weight {weight:+.2f}")
+    weighed = zip(answers.witnesses[place], answers.weights[place], strict=True) if len(answers.witnesses) else ()
+    witnesses = [_sample(comparison, row, f"weight {weight:+.2f}") for row, weight in weighed if row >= 0]
+    return HardSample(_sample(comparison, answers.rows[position]), method, predicted, chance, missed, witnesses)
 
 
 def _sample(comparison: Comparison, row: int, remark: str = "") -> ShownSample:

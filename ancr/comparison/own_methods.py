@@ -14,7 +14,7 @@ from typing import Any
 from sklearn.base import clone
 
 from ancr._core.messages import one_line
-from ancr.comparison.method import Method
+from ancr.comparison.protocols import Method
 
 
 def is_import_path(text: str) -> bool:

@@ -1,22 +1,61 @@
-"""Where methods get their settings from: the protocols of a comparison, for any data.
+"""The methods of a comparison, and where they get their settings from: its protocols, for any data.
 
-Protocol ``cv``: settings chosen on the training set alone, see `ancr.comparison.tuned`.
 Protocol ``paper``: the paper's λ and the settings of each method's authors.
 Protocol ``exact``: the certified optimum at the paper's λ, for the methods whose published code stops early.
+Protocol ``cv``: every method with its settings chosen on the training set alone. ANCR and CRC are searched over spaces,
+as `ancr.ANCRClassifierCV` does by default, and once more in the linear space. So is kernel ridge regression on one-hot
+labels, which is CRC with the rule ``label``. The paper's other methods stay linear, as published.
+
+Members of the family are scored by leave-one-out if the library can do that without a refit, otherwise in five
+stratified folds; the others (CROC, SA-CRC and the rivals) in five folds, by accuracy. No test label is used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import ancr
-from ancr.comparison.method import Method
-from ancr.comparison.tuned import tuned_methods
+from ancr.axes.rules import RULES
+from ancr.axes.spaces import signed_power, usual_spaces
 
 PROTOCOLS = ("paper", "exact", "cv")
+# The linear space at unit norm; spaces are recorded in cells, so they are names and dictionaries here.
+_LINEAR = {"spaces": ["linear"]}
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator class, its parameters, and the preprocessing of the features.
+
+    Attributes
+    ----------
+    estimator : callable
+        A classifier class, or a function that makes a classifier from the parameters.
+    params : dict
+        Its parameters, as they are recorded in a cell.
+    before : tuple
+        Unfitted transformers that preprocess the samples.
+    """
+
+    estimator: Callable[..., Any]
+    params: dict[str, Any] = field(default_factory=dict)
+    before: tuple[Any, ...] = ()
+
+    def build(self) -> Any:
+        """Make a new, unfitted estimator."""
+        classifier = self.estimator(**self.params)
+        return make_pipeline(*map(clone, self.before), classifier) if self.before else classifier
 
 
 def check_protocols(names: Sequence[str]) -> Sequence[str]:
@@ -84,3 +123,179 @@ def published_settings() -> dict[str, Method]:
         "ACR": Method(ancr.ACRClassifier, {"alpha": 1e-3}),
         "NCR": Method(ancr.NCRClassifier, stopped_early(alpha=1e-3, rho=0.1)),
     }
+
+
+def tuned_methods(spaces: Mapping[str, Any] | None = None, is_large: bool = False) -> dict[str, Method]:
+    """``{name: Method}``, each with the grid that it searches.
+
+    Parameters
+    ----------
+    spaces : dict or None
+        The spaces to search, as parameters of `ancr.RepresentationClassifierCV`; None or empty for its defaults.
+    is_large : bool
+        Smaller grids for the paper's methods, for data of thousands of samples in thousands of dimensions.
+    """
+    found = {name: [space.changed_params() for space in given] for name, given in (spaces or {}).items()}
+    return {**_in_spaces(found), **rivals(found.get("spaces")), **_paper_methods(is_large)}
+
+
+def _in_spaces(spaces: dict[str, Any]) -> dict[str, Method]:
+    """ANCR and CRC over spaces, and kernel ridge regression."""
+    free = {"constraints": ["free"], "relaxations": [None], "alphas": path(1e-3, 1.0, 7)}
+    linear = {"spaces": [one for one in spaces["spaces"] if "kernel" not in one]} if spaces else _LINEAR
+    ancr_cv, any_cv = partial(_search, ancr.ANCRClassifierCV), partial(_search, ancr.RepresentationClassifierCV)
+    return {
+        "CRC": Method(any_cv, {**free, **spaces}),
+        "CRC (linear)": Method(any_cv, {**free, **linear}),
+        "ANCR": Method(ancr_cv, spaces),
+        "ANCR (linear)": Method(ancr_cv, linear),
+        "Kernel ridge": Method(any_cv, {**free, **spaces, "rules": ["label"]}),
+    }
+
+
+def _search(kind: Callable[..., Any], spaces: list[Any] | None = None, **grid: Any) -> Any:
+    """A search, from spaces as a cell records them."""
+    found = spaces and [ancr.Space(**one) if isinstance(one, dict) else one for one in spaces]
+    return kind(spaces=found, **grid)
+
+
+def _paper_methods(large: bool) -> dict[str, Method]:
+    """The methods of the paper in the linear space."""
+    alphas = [1e-2, 1e-1, 1.0] if large else [1e-4, 1e-3, 3e-3, 1e-2, 1e-1]
+    relaxations = [0.3, 1.0, 10.0, None] if large else [0.1, 1.0, 3.0, 10.0, 100.0, None]
+    size = len(alphas) * len(relaxations)
+    rules = ["res", "label"]
+
+    def representation(quadratic: str, constraint: str, **grid: Any) -> Method:
+        params = {"quadratics": [quadratic], "constraints": [constraint], "relaxations": [None], **_LINEAR, **grid}
+        return Method(ancr.RepresentationClassifierCV, params)
+
+    alpha_path = path(1e-4, 10.0, size // 2)
+    class_terms = {"alphas": alphas, "betas": [1e-4, 1e-3, 1e-2, 1e-1] if large else path(1e-4, 1.0, 6)}
+    # Without a ridge, a stronger relaxation gives codes of thousands of atoms.
+    relaxed = (
+        {"rules": list(RULES), "relaxations": [10.0, 100.0, None]}
+        if large
+        else {"rules": rules, "relaxations": [*path(0.03, 100.0, size // 2 - 1), None]}
+    )
+    return {
+        "NSC": representation("subspace", "free", alphas=alpha_path, rules=rules),
+        "SRC": representation("l1", "free", alphas=path(0.02, 1.0, size // 2), rules=rules),
+        "CROC": Method(
+            partial(grid_search, ancr.CROCClassifier, unit=False),
+            {"alpha": alpha_path[:: 1 if large else 3], "weight": [0.0, 0.1, 0.2, 0.3, 0.5, 0.8]},
+        ),
+        "ProCRC": representation("probabilistic", "free", rules=["pro"], **class_terms),
+        "SA-CRC": Method(
+            partial(grid_search, ancr.SACRCClassifier, unit=False),
+            {"alpha": path(1e-3, 1.0, size // 3), "n_nonzero": [10, 30, 50]},
+        ),
+        "CCRC": representation("competitive", "free", rules=["res"], **class_terms),
+        "NRC": representation("least_squares", "nonnegative", **relaxed),
+        "ACR": representation("ridge", "affine", alphas=alpha_path, rules=rules),
+        "NCR": representation("ridge", "nonnegative", alphas=alphas, relaxations=relaxations),
+    }
+
+
+def path(lowest: float, highest: float, number: int) -> list[float]:
+    """Values evenly spaced on a logarithmic scale, rounded to three digits."""
+    return [float(f"{value:.3g}") for value in np.geomspace(lowest, highest, number)]
+
+
+class InnerFolds(BaseEstimator):
+    """Stratified folds of a training part: five, or as many as its smallest class has samples.
+
+    Parameters
+    ----------
+    most : int, default=5
+        Folds where every class has enough samples.
+    """
+
+    def __init__(self, most: int = 5) -> None:
+        self.most = most
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds for the labels ``y``."""
+        return max(2, min(self.most, int(np.unique(y, return_counts=True)[1].min())))
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield training and test rows of each fold."""
+        return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
+
+
+class SignedPower(TransformerMixin, BaseEstimator):
+    """sign(x)·|x|^p, as a step of a pipeline.
+
+    Parameters
+    ----------
+    power : float, default=1.0
+        The exponent p.
+    """
+
+    def __init__(self, power: float = 1.0) -> None:
+        self.power = power
+
+    def fit(self, X: np.ndarray, y: np.ndarray | None = None) -> "SignedPower":
+        """Nothing to learn."""
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """The powers, entry by entry."""
+        return signed_power(X, self.power)
+
+
+def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
+    """``{name: Method}`` of softmax, support vector machines, nearest neighbours, forest and boosting.
+
+    Each is tuned in the same inner folds. A comparison is fair if every method may choose its settings on the training
+    part, and honest about time if no grid is so long that its method looks slow: grids have at most twelve points.
+
+    Parameters
+    ----------
+    spaces : list of dict or None
+        Parameters of the spaces that ANCR searches, None for the usual ones; powers and widths are searched alike.
+    """
+    given = usual_spaces() if spaces is None else [ancr.Space(**one) for one in spaces]
+    unit = all(space.normalize for space in given)
+    powers = list(dict.fromkeys(space.power for space in given))
+    widths = list(dict.fromkeys(space.gamma for space in given if not space.is_linear))
+    search = partial(partial, grid_search, unit=unit)
+    trees = partial(partial, grid_search, unit=False)  # a tree does not care about the length of a sample
+    costs = [0.1, 1.0, 10.0, 100.0]
+    return {
+        "Softmax": Method(search(partial(LogisticRegression, max_iter=1000)), {"C": costs}),
+        "SVM": Method(search(partial(SVC, kernel="linear")), {"C": costs}),
+        "RBF SVM": Method(search(SVC), {"C": costs[1:], "gamma": widths[-4:]}),
+        "kNN": Method(search(KNeighborsClassifier), {"n_neighbors": [1, 3, 5, 10], "power": powers}),
+        "Random forest": Method(
+            trees(partial(RandomForestClassifier, n_estimators=200, random_state=0)), {"min_samples_leaf": [1, 3]}
+        ),
+        "Gradient boosting": Method(
+            trees(partial(HistGradientBoostingClassifier, max_iter=100, random_state=0)), {"max_leaf_nodes": [7, 31]}
+        ),
+    }
+
+
+def grid_search(
+    estimator: Callable[[], Any], unit: bool = True, power: list[float] | None = None, **grid: Any
+) -> GridSearchCV:
+    """Grid search by accuracy in `InnerFolds`; ``unit`` scales samples to unit norm, after a power if there are some.
+
+    Parameters
+    ----------
+    estimator : callable
+        Makes the classifier.
+    unit : bool
+        Scale samples to unit norm.
+    power : list of float or None
+        Powers to choose from.
+    **grid
+        Lists of values of the classifier's parameters.
+    """
+    steps = [SignedPower()] if power else []
+    pipeline = make_pipeline(*steps, *([Normalizer()] if unit else []), estimator())
+    last = pipeline.steps[-1][0]
+    searched = {f"{last}__{name}": values for name, values in grid.items()}
+    if power:
+        searched["signedpower__power"] = power
+    return GridSearchCV(pipeline, searched, cv=InnerFolds())

@@ -1,7 +1,7 @@
 """Methods compared on one data set of a user: which is best, and which are not significantly worse."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ancr._core.files import write_text
-from ancr.comparison.answers import Answers
-from ancr.comparison.cells import Cell, seconds
+from ancr._core.messages import shown_time
+from ancr.comparison import comparison_page, verdict
+from ancr.comparison.cells import Answers, Cell, seconds
+from ancr.comparison.charts import Chart
 from ancr.comparison.runner import Plan
 from ancr.comparison.significance import LEVEL, MCNEMAR, T_TEST, corrected_t_test, exact_mcnemar, holm, wilson_interval
 from ancr.comparison.split_sources import UserSource
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ancr.comparison.charts import Chart
-    from ancr.comparison.comparison_table import ComparisonTable
-    from ancr.comparison.verdict import Verdict
 
 _SAME = 0.005  # points of accuracy that no table shows
 
@@ -265,30 +263,22 @@ class Comparison:
         ]
 
     @cached_property
-    def answer(self) -> "Verdict":
+    def answer(self) -> verdict.Verdict:
         """The answer in sentences: which method, how sure, how long, what to do next."""
-        from ancr.comparison.verdict import make_verdict
-
-        return make_verdict(self)
+        return verdict.make_verdict(self)
 
     @cached_property
-    def charts(self) -> "list[Chart]":
+    def charts(self) -> list[Chart]:
         """The figures of the report, drawn once: accuracy, confusion, calibration, learning curve."""
-        from ancr.comparison.comparison_page import make_charts
-
-        return make_charts(self)
+        return comparison_page.make_charts(self)
 
     def table(self) -> "ComparisonTable":
         """The methods as a table for the terminal and for Markdown, CSV and LaTeX files."""
-        from ancr.comparison.comparison_table import ComparisonTable
-
         return ComparisonTable(self)
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
-        from ancr.comparison.comparison_page import page
-
-        return page(self)
+        return comparison_page.page(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file, completely or not at all.
@@ -312,6 +302,45 @@ class Comparison:
     def _repr_html_(self) -> str:
         frame = f'srcdoc="{escape(self.to_html(), quote=True)}"'
         return f'<iframe {frame} style="width:100%;height:40rem;border:0" title="Comparison"></iframe>'
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """A table as `ancr.comparison.table_formats` writes it: methods, accuracy with marks, p-value, times."""
+
+    comparison: Comparison
+
+    @property
+    def name(self) -> str:
+        """Base name of its files."""
+        return self.comparison.source.name
+
+    @property
+    def title(self) -> str:
+        """Title above the table."""
+        return f"{self.comparison.source.title}: accuracy in %"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the marks mean."""
+        test = f"{self.comparison.test}, p-values adjusted by Holm's method"
+        return [f"★ best; ≈ not significantly worse than the best at the 5 % level ({test}). Times on one thread."]
+
+    def header(self) -> list[str]:
+        """Column titles."""
+        return ["method", "protocol", self.comparison.source.typical, "p", "training", "per sample"]
+
+    def lines(self) -> Iterator[list[str]]:
+        """Rows of text under `header`."""
+        for result in self.comparison.results:
+            times = shown_time(result.fit_s), shown_time(result.predict_s)
+            accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
+            yield [result.name, result.protocol, accuracy, result.p_text, *times]
+
+    def records(self) -> list[list[Any]]:
+        """Header and rows of unrounded numbers, for CSV."""
+        records = self.comparison.records()
+        return [list(records[0]), *(["" if value is None else value for value in each.values()] for each in records)]
 
 
 def _judged(ranked: Sequence[MethodResult], source: UserSource) -> list[MethodResult]:

@@ -17,9 +17,8 @@ from ancr._core.files import check_folder
 from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
 from ancr.comparison.cells import Cell, CellFile, open_results
-from ancr.comparison.method import Method
 from ancr.comparison.own_methods import is_import_path, load_method, method_name, own_method
-from ancr.comparison.protocols import check_protocols
+from ancr.comparison.protocols import Method, check_protocols
 from ancr.comparison.result import Comparison
 from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, not_shown, run_missing
 from ancr.comparison.split_sources import UserSource, learning_setting

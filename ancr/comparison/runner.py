@@ -12,7 +12,7 @@ import platform
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,16 +24,18 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from ancr._core.arrays import concat
 from ancr._core.messages import one_line
 from ancr._core.progress import progress_bars
+from ancr.certificate.solution import Solution
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import described
-from ancr.comparison.answers import Answers
-from ancr.comparison.cells import Cell, CellFile, Key
-from ancr.comparison.certification import predict_certified
-from ancr.comparison.method import Method
+from ancr.comparison.cells import Answers, Cell, CellFile, Key
+from ancr.comparison.protocols import Method
 from ancr.comparison.split_sources import Split, SplitSource, learning_share
 
 
@@ -268,3 +270,34 @@ def versions() -> dict[str, str]:
     """Versions of Python and of the libraries used."""
     libraries = ("ancr", "numpy", "scipy", "scikit-learn", "numba")
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+
+
+def predict_certified(classifier: Any, queries: np.ndarray) -> tuple[Any, Callable[[], float | None]]:
+    """``(labels, share)``: what ``classifier.predict`` returns, and a function for the share of certified queries.
+
+    Sparse solutions are kept, and verified together when the share is asked for, because a certificate prepares the
+    whole dictionary once. Dense codes of a set with inequalities come from ADMM stopped outside the set and are not
+    certified. The share is None for closed forms and for classifiers of other packages.
+    """
+    steps, final = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
+    final = getattr(final, "best_estimator_", final)
+    if not isinstance(final, BaseRepresentationClassifier):
+        return classifier.predict(queries), lambda: None
+    proofs: list[Any] = []
+    infeasible: list[np.ndarray] = []
+
+    def decide(solution: Solution) -> Any:
+        if sparse.issparse(solution.proof.sorted_codes):
+            proofs.append(solution.proof)
+        elif solution.problem.constraint.has_inequalities:
+            infeasible.append(np.zeros(len(solution.queries), bool))
+        return final.winners(solution)
+
+    samples = queries if steps is None else steps.transform(queries)
+    labels = final.labels(concat(final.map_solutions("predict", samples, decide)))
+
+    def share() -> float | None:
+        certified = np.concatenate([*infeasible, *([proofs[0].join(proofs).verify()] if proofs else [])] or [[]])
+        return float(certified.mean()) if len(certified) else None
+
+    return labels, share

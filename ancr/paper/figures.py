@@ -91,7 +91,7 @@ def _with_intervals(name: str, x: Sequence[float], accuracies: Sequence[float], 
     """A line of accuracies in percent, with their 95 % intervals as its band."""
     count = len(split.truth)
     ends = [wilson_interval(accuracy / 100 * count, count) for accuracy in accuracies]
-    low, high = ([100 * end[side] for end in ends] for side in (0, 1))
+    low, high = (100 * np.array(ends)).T.tolist()
     return Series(name, x, accuracies, low, high)
 
 

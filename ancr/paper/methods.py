@@ -11,10 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.svm import SVC, LinearSVC
 
 import ancr
-from ancr.comparison.method import Method
-from ancr.comparison.other_classifiers import grid_search
-from ancr.comparison.protocols import published_settings, stopped_early
-from ancr.comparison.tuned import path, tuned_methods
+from ancr.comparison.protocols import Method, grid_search, path, published_settings, stopped_early, tuned_methods
 from ancr.features import Eigenfaces
 
 _TOO_SLOW = ("SVM", "SRC", "CROC", "SA-CRC", "CCRC", "NSC", "Random forest", "Gradient boosting")

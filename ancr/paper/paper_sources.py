@@ -8,8 +8,7 @@ from sklearn.utils import Bunch
 
 from ancr import datasets
 from ancr._core.locations import data_homes
-from ancr.comparison.method import Method
-from ancr.comparison.protocols import certified_optima, published_settings
+from ancr.comparison.protocols import Method, certified_optima, published_settings
 from ancr.comparison.split_sources import SplitSource
 from ancr.datasets import DatasetInfo, dataset_info, per_class_split
 from ancr.datasets.registry import found_tree

@@ -19,8 +19,8 @@ import ancr
 from ancr.comparison import verdict
 from ancr.comparison.cells import CellFile
 from ancr.comparison.charts import FIRST, GREY, interval_chart
-from ancr.comparison.other_classifiers import rivals
 from ancr.comparison.own_methods import load_method
+from ancr.comparison.protocols import rivals
 from ancr.comparison.significance import corrected_t_test, exact_mcnemar, holm
 from ancr.comparison.verdict import confusion, missed_by_all
 from ancr.samples.column_plan import SPACES_OF_COLUMNS

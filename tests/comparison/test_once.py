@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import ancr
 from ancr.comparison import cells, comparison_page, split_sources, verdict
-from ancr.comparison.answers import Answers
+from ancr.comparison.cells import Answers
 from tests.command_line import invoke
 
 METHODS, FOLDS = "kNN,sklearn.naive_bayes:GaussianNB", 3

@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_info
 import ancr
 from ancr.comparison import runner
 from ancr.comparison.cells import CellFile
-from ancr.comparison.method import Method
-from ancr.comparison.protocols import methods_for
+from ancr.comparison.protocols import Method, methods_for
 from ancr.comparison.runner import FailedCellsError, Plan, make_plans, run_missing
 from ancr.paper.paper_sources import Digits, paper_source
 from tests.comparison.stand_ins import Blobs
