@@ -5,11 +5,9 @@ from typing import Any
 import click
 
 from ancr import __version__
-from ancr.cli.compile_ahead import warmup
-from ancr.cli.data import datasets, extract, fetch
 from ancr.cli.labels import audit, next_
+from ancr.cli.local import datasets, extract, fetch, studio, warmup
 from ancr.cli.models import predict, train
-from ancr.cli.open_studio import studio
 from ancr.cli.options import spell_out_what_the_terminal_lacks
 from ancr.cli.runs import compare, reproduce
 

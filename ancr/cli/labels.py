@@ -1,6 +1,5 @@
 """Commands about labels: ``ancr audit`` and ``ancr next``."""
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -9,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr._core.spreadsheet import harmless
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say, say_of
+from ancr.cli.options import (
+    FILE,
+    check_output,
+    csv_file,
+    readable_errors,
+    say,
+    say_of,
+    takes_samples,
+)
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -20,8 +26,7 @@ _SIDE = 96
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@LABEL
+@takes_samples
 @click.option(
     "-o",
     "--output",
@@ -32,8 +37,6 @@ _SIDE = 96
 )
 @click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
 @click.option("--raw-text", is_flag=True, help="Do not escape text that a spreadsheet would run as a formula.")
-@IMAGE_FEATURES
-@STANDARDIZE
 def audit(
     data: Path,
     label: str | None,
@@ -109,21 +112,17 @@ def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
 
 
 def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> None:
-    from ancr._core.files import atomic_path
-
     sides = {"against": found.speaks_against, "for": found.speaks_for}
     count = found.speaks_for.indices.shape[1]
     header = [f"{side}_{place}{what}" for side in sides for place in range(1, count + 1) for what in ("", "_weight")]
-    with atomic_path(path) as draft, draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        writer = csv.writer(file)
-        writer.writerow(["sample", "label", "suggested", "probability_of_label", "score", *header])
+    with csv_file(path, ["sample", "label", "suggested", "probability_of_label", "score", *header], raw_text) as write:
         for i in found.ranking.tolist():
             row = [names[i], str(found.labels[i]), str(found.suggested[i])]
             row += [f"{found.probability[i]:.6g}", f"{found.score[i]:.6g}"]
             for witnesses in sides.values():
                 pairs = [text for index, weight in witnesses.of(i) for text in (names[index], f"{weight:.6g}")]
                 row += pairs + [""] * (2 * count - len(pairs))
-            writer.writerow(row if raw_text else map(harmless, row))
+            write(row)
 
 
 def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:

@@ -1,24 +1,31 @@
 """Commands about models: ``ancr train`` and ``ancr predict``."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ancr._core.spreadsheet import harmless
-from ancr.cli.options import FILE, IMAGE_FEATURES, LABEL, STANDARDIZE, check_output, readable_errors, say, say_of
+from ancr.cli.options import (
+    FILE,
+    check_output,
+    csv_file,
+    readable_errors,
+    say,
+    say_of,
+    takes_samples,
+)
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
     from ancr.samples.sample_set import Samples
 
+_TOP = 5  # training samples that are named for each prediction
+
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@takes_samples
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write the model to.")
-@LABEL
 @click.option(
     "--method",
     help="A name from the tables: ANCR, CRC, NRC and so on, or ANCR-CV, which chooses its settings. "
@@ -29,8 +36,6 @@ if TYPE_CHECKING:
 @click.option("--power", type=float, help="Samples become sign(x) * |x|^power first; 0.5 often helps features.")
 @click.option("--n-landmarks", type=int, help="Approximate the kernel by so many samples, for large tables.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, such as alpha=0.01.")
-@IMAGE_FEATURES
-@STANDARDIZE
 def train(
     data: Path,
     output: Path,
@@ -97,43 +102,29 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
       ancr predict wine-model.npz wine.csv --output wine-labels.csv
     """
     with readable_errors():
-        from ancr._core.files import atomic_path
         from ancr.samples.model_file import Model
         from ancr.samples.readers import read_queries
 
         check_output(output, model, data)
         trained, count = Model.load(model), 0
         chunks = read_queries(data, trained.features, trained.plan.columns, trained.samples.shape[1])
-        # A file name that is not UTF-8 is written as the bytes that it has.
-        with (
-            atomic_path(output) as draft,
-            draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file,
-        ):
-            writer = csv.writer(file)
-            writer.writerow(["sample", "label", "probability", "margin", *_because_header()])
-            for rows in _predictions(trained, chunks):
-                writer.writerows(rows if raw_text else [list(map(harmless, row)) for row in rows])
-                count += len(rows)
+        because = [f"{what}_{place}" for place in range(1, _TOP + 1) for what in ("because", "weight")]
+        with csv_file(output, ["sample", "label", "probability", "margin", *because], raw_text) as write:
+            for row in _predictions(trained, chunks):
+                write(row)
+                count += 1
     say(f"{output}: {count} samples")
 
 
-def _predictions(trained: "Model", chunks: Iterator["Samples"], top: int = 5) -> Iterator[list[list[str]]]:
-    """Lines of the output, as many at a time as there are samples in a chunk."""
+def _predictions(trained: "Model", chunks: Iterator["Samples"]) -> Iterator[list[str]]:
+    """Lines of the output."""
     import numpy as np
 
     pipeline = None
     for queries in chunks:
         pipeline = pipeline or trained.build()
-        decisions, probabilities, explanations = pipeline[-1].judge(pipeline[:-1].transform(queries.vectors), top=top)
-        rows = []
-        for name, chance, order, why in zip(
-            queries.names, probabilities, np.sort(decisions, axis=1), explanations, strict=True
-        ):
+        decisions, *found = pipeline[-1].judge(pipeline[:-1].transform(queries.vectors), top=_TOP)
+        for name, order, chance, why in zip(queries.names, np.sort(decisions, axis=1), *found, strict=True):
             weights = zip(why.indices, why.weights, strict=True)
             because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]
-            rows.append([str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because])
-        yield rows
-
-
-def _because_header(top: int = 5) -> list[str]:
-    return [f"{what}_{place}" for place in range(1, top + 1) for what in ("because", "weight")]
+            yield [str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because]

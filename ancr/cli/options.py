@@ -1,9 +1,10 @@
 """Options, messages and streams that several commands share."""
 
 import codecs
+import csv
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ancr._core.messages import one_line
+from ancr._core.spreadsheet import harmless
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -22,33 +24,30 @@ DATA_HOME = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that holds the data sets. Default: $ANCR_DATA, then the platform's cache folder.",
 )
-LABEL = click.option(
-    "--label", help="Column or array that holds the labels. Default: target, labels, y, label, gnd, Y or class."
-)
-IMAGE_FEATURES = click.option(
-    "--features", default="pixels", show_default=True, help="For images: pixels, hog, or a network such as vgg19."
-)
-STANDARDIZE = click.option(
-    "--standardize/--no-standardize",
-    default=None,
-    help="Scale each column to zero mean and unit variance. Default: for .csv and .parquet whose columns do not share "
-    "one range.",
+_SAMPLES = (
+    click.argument("data", type=click.Path(path_type=Path)),
+    click.option(
+        "--label", help="Column or array that holds the labels. Default: target, labels, y, label, gnd, Y or class."
+    ),
+    click.option(
+        "--features", default="pixels", show_default=True, help="For images: pixels, hog, or a network such as vgg19."
+    ),
+    click.option(
+        "--standardize/--no-standardize",
+        default=None,
+        help="Scale each column to zero mean and unit variance. Default: for .csv and .parquet whose columns do not "
+        "share one range.",
+    ),
 )
 # Characters of our own messages, for terminals that do not have them.
-_PLAIN = {
-    "±": "+-",
-    "–": "-",
-    "−": "-",
-    "…": "...",
-    "×": "x",
-    "τ": "tau",
-    "λ": "lambda",
-    "‖": "||",
-    "’": "'",
-    "★": "*",
-    "≈": "~",
-    "µ": "u",
-}
+_PLAIN = dict(zip("±–−…×τλ‖’★≈µ", ["+-", "-", "-", "...", "x", "tau", "lambda", "||", "'", "*", "~", "u"], strict=True))
+
+
+def takes_samples(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the argument ``data`` and the options that say how to read it."""
+    for decorate in reversed(_SAMPLES):
+        command = decorate(command)
+    return command
 
 
 @contextmanager
@@ -99,6 +98,18 @@ def check_output(output: Path, *inputs: Path) -> None:
     for path in inputs:
         if output.exists() and path.exists() and output.samefile(path):
             raise ValueError(f"--output {output} would overwrite the input; choose another name")
+
+
+@contextmanager
+def csv_file(path: Path, header: list[str], raw_text: bool) -> Iterator[Callable[[list[str]], object]]:
+    """Function that writes a row to a CSV, complete or not at all; ``raw_text`` keeps what a spreadsheet would run."""
+    from ancr._core.files import atomic_path
+
+    # A file name that is not UTF-8 is written as the bytes that it has.
+    with atomic_path(path) as draft, draft.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        yield lambda row: writer.writerow(row if raw_text else map(harmless, row))
 
 
 def print_tables(tables: Iterable[Any]) -> None:

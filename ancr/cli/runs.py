@@ -4,17 +4,18 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, IMAGE_FEATURES, LABEL, STANDARDIZE, print_tables, readable_errors, say, say_of
+from ancr.cli.options import DATA_HOME, print_tables, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
+    from ancr.comparison.table_formats import WritableTable
     from ancr.paper.experiment import Experiment
     from ancr.paper.paper_sources import PaperSource
 
@@ -33,23 +34,6 @@ def _output_option(default: str) -> Any:
 _JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Cells to run in parallel, one thread each. Default: one per core."
 )
-_METHODS = click.option("--methods", help="Names separated by commas, such as CRC,ANCR. Default: all.")
-_PROTOCOLS = click.option(
-    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper and exact."
-)
-_FIGURES = click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures.")
-_COMPARED = click.option(
-    "--methods",
-    help="Names separated by commas, such as ANCR,RBF SVM, and your own as package.module:Classifier or "
-    "file.py:Classifier; 'all' for every method that has a name. Default: ANCR, CRC, Softmax, SVM, RBF SVM, kNN, "
-    "Random forest and Gradient boosting.",
-)
-_TUNING = click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    help="cv (settings chosen on the training folds), paper or exact. Default: cv.",
-)
 
 
 @click.command()
@@ -58,10 +42,12 @@ _TUNING = click.option(
     "--draws", type=click.IntRange(1), help="Random draws of the training set. Default: as many as the paper."
 )
 @click.option("--features", help="Stored features of the large data sets. Default: efficientnet_lite0.")
-@_PROTOCOLS
-@_METHODS
+@click.option(
+    "--protocol", "protocols", multiple=True, help="paper, exact or cv; may be repeated. Default: paper and exact."
+)
+@click.option("--methods", help="Names separated by commas, such as CRC,ANCR. Default: all.")
 @_JOBS
-@_FIGURES
+@click.option("--figures/--no-figures", default=True, show_default=True, help="Draw the figures.")
 @DATA_HOME
 @_output_option("results")
 def reproduce(
@@ -117,8 +103,7 @@ def _minutes(context: click.Context, option: click.Parameter, value: float | Non
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@LABEL
+@takes_samples
 @click.option("--folds", type=click.IntRange(2), help="Stratified folds. Default: the file's own split, otherwise 5.")
 @click.option(
     "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
@@ -129,10 +114,18 @@ def _minutes(context: click.Context, option: click.Parameter, value: float | Non
     callback=_minutes,
     help="Minutes after which to report what is done.",
 )
-@IMAGE_FEATURES
-@STANDARDIZE
-@_TUNING
-@_COMPARED
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="cv (settings chosen on the training folds), paper or exact. Default: cv.",
+)
+@click.option(
+    "--methods",
+    help="Names separated by commas, such as ANCR,RBF SVM, and your own as package.module:Classifier or "
+    "file.py:Classifier; 'all' for every method that has a name. Default: ANCR, CRC, Softmax, SVM, RBF SVM, kNN, "
+    "Random forest and Gradient boosting.",
+)
 @_JOBS
 @click.option(
     "--figures/--no-figures",
@@ -196,24 +189,17 @@ def compare(
 
 def _write_comparison(comparison: "Comparison", output: Path) -> None:
     from ancr.comparison.comparison_page import write_comparison
-    from ancr.comparison.table_formats import to_rich
 
     write_comparison(comparison, output)
-    print_tables([to_rich(comparison.table())])
-    for line in comparison.answer.lines():
-        click.echo(f"- {line}")
-    if comparison.answer.command:
-        click.echo(f"- To train {comparison.answer.trains}: {comparison.answer.command}")
-    for note in comparison.notes:
-        click.echo(note, err=True)
-    say(f"report: {output / 'report.html'}")
+    answer, report = comparison.answer, output / "report.html"
+    training = [f"To train {answer.trains}: {answer.command}"] if answer.command else []
+    _show([comparison.table()], [*answer.lines(), *training], comparison.notes, report)
     if comparison.failed:
-        raise click.ClickException(f"{comparison.failed}; the others are in {output / 'report.html'}")
+        raise click.ClickException(f"{comparison.failed}; the others are in {report}")
 
 
 def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     from ancr.comparison.runner import FailedCellsError
-    from ancr.comparison.table_formats import to_rich
 
     experiment.file  # noqa: B018  refuses results on other data before anything is said
     say(f"The report will be written to {experiment.page}")
@@ -222,12 +208,18 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     except FailedCellsError as error:
         kept = f"; the others are in {experiment.page}" if error.cells else ""
         raise click.ClickException(f"{error}{kept}") from error
-    print_tables(map(to_rich, report.tables))
-    for sentence in report.findings:
+    _show(report.tables, report.findings, report.notes, experiment.page)
+
+
+def _show(tables: "Iterable[WritableTable]", sentences: Iterable[str], notes: Iterable[str], page: Path) -> None:
+    from ancr.comparison.table_formats import to_rich
+
+    print_tables(map(to_rich, tables))
+    for sentence in sentences:
         click.echo(f"- {sentence}")
-    for note in report.notes:
+    for note in notes:
         click.echo(note, err=True)
-    say(f"report: {experiment.page}")
+    say(f"report: {page}")
 
 
 @contextmanager
