@@ -26,8 +26,7 @@ except ImportError:
     print("skipped: needs torch and torchvision, pip install 'ancr[features]'")
     sys.exit(0)
 
-from ancr.features._torch import choose_device, import_torchvision
-from ancr.features.backbones import load_backbone
+from ancr.features.backbones import choose_device, import_torchvision, load_backbone
 from ancr.features.extraction import Extractor, resolve_precision
 
 # (channels in, channels out, side) of VGG's heavy layers

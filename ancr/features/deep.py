@@ -10,11 +10,9 @@ from sklearn.utils import Tags
 
 from ancr._core.files import PathLike
 from ancr._core.locations import cache_home
-from ancr.features._torch import choose_device
-from ancr.features.backbones import check_name, layers_of, load_backbone
-from ancr.features.extraction import Batch, Extractor, resolve_precision
+from ancr.features.backbones import check_name, choose_device, layers_of, load_backbone
+from ancr.features.extraction import Extractor, fit_fisher_mixture, resolve_precision
 from ancr.features.images import Image, UnreadableImageError, as_image_list, content_digest, image_name
-from ancr.features.pooling import fit_fisher_mixture
 from ancr.features.store import FeatureStore
 
 POOLINGS = ("average", "bilinear", "fisher")
@@ -121,10 +119,12 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self._pooling == "fisher":
             images = as_image_list(X)
             drawn: list[np.ndarray] = []
-            sample = extractor.sample_descriptors(images, N_DESCRIPTORS, self.random_state)
-            for batch, of_batch in sample:
-                self._stop_if_strict(images, batch.reasons)
-                drawn += of_batch
+            self.unreadable_: dict[str, str] = {}
+            random, each = np.random.default_rng(self.random_state), max(1, N_DESCRIPTORS // max(1, len(images)))
+            for batch in extractor.raw_batches(images):
+                self._note_unreadable(images, batch.reasons)
+                local = () if batch.output is None else batch.output.cpu().numpy()
+                drawn += [image[random.permutation(len(image))[:each]] for image in local]
             descriptors = np.concatenate(drawn) if drawn else np.empty((0, 0))
             self.mixture_ = fit_fisher_mixture(descriptors, self.n_modes, self.random_state)
         return self
@@ -146,7 +146,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self._pooling == "fisher" and not hasattr(self, "mixture_"):
             raise NotFittedError("pooling='fisher' learns a mixture: call fit first")
         images = as_image_list(X)
-        self.unreadable_: dict[str, str] = {}
+        self.unreadable_ = {}
         folder = cache_home() / "features" if self.cache_dir == "auto" else self.cache_dir
         store = FeatureStore(folder, extractor.identity)
         digests = self._digests(images)
@@ -236,7 +236,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self._note_unreadable(images, {todo[i]: reason for i, reason in batch.reasons.items()})
             self.n_computed_ += len(batch.positions)
             block += [unknown[i] for i in batch.positions]
-            rows.append(_rows(batch))
+            rows.append(batch.output)
             # A block is a whole number of batches, so a run that continues after a kill forms the same batches and
             # gives the same floating-point results.
             if len(rows) == BATCHES_PER_BLOCK:
@@ -255,28 +255,16 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return features
 
     def _note_unreadable(self, images: list[Image], reasons: Mapping[int, str]) -> None:
-        self._stop_if_strict(images, reasons)
         for i, reason in reasons.items():
-            self.unreadable_.setdefault(image_name(images[i], i), reason)
-
-    def _stop_if_strict(self, images: list[Image], reasons: Mapping[int, str]) -> None:
-        if reasons and self.on_error == "raise":
-            i, reason = next(iter(reasons.items()))
-            raise UnreadableImageError(f"{image_name(images[i], i)} cannot be read: {reason}")
+            name = image_name(images[i], i)
+            if self.on_error == "raise":
+                raise UnreadableImageError(f"{name} cannot be read: {reason}")
+            self.unreadable_.setdefault(name, reason)
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[str | None]) -> None:
     if value not in choices:
         raise ValueError(f"{name}={value!r}, but expected one of {', '.join(map(str, choices))}")
-
-
-def _rows(batch: Batch) -> np.ndarray:
-    """Vectors of a batch, with NaN for unreadable images, so that they are not tried again."""
-    if not batch.readable:
-        return np.full((len(batch.positions), 0), np.nan, np.float32)
-    rows = np.full((len(batch.positions), batch.output.shape[1]), np.nan, np.float32)
-    rows[np.isin(batch.positions, batch.readable)] = batch.output
-    return rows
 
 
 def _store(store: FeatureStore, block: list[bytes], rows: list[np.ndarray]) -> None:

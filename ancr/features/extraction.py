@@ -1,28 +1,25 @@
-"""Run batches of images through a network and a pooling."""
+"""Run batches of images through a network and a pooling, from local descriptors to one vector per image."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from sklearn.mixture import GaussianMixture
 
 from ancr._core.arrays import thread_count
 from ancr._core.progress import progress_bar
-from ancr.features._torch import choose_device, import_torch
-from ancr.features.backbones import Backbone
+from ancr.features.backbones import Backbone, choose_device, import_torch
 from ancr.features.images import DecodedImages, Image, collate
-from ancr.features.pooling import average_pooling, bilinear_pooling, fisher_pooling
-
-_POOLINGS = {"average": average_pooling, "bilinear": bilinear_pooling}
 
 
 @dataclass
 class Batch:
-    """Result of a batch: vectors or local descriptors of the readable images, and error messages for the others."""
+    """Result of a batch: output for its readable images (None if there are none), error messages for the others."""
 
     positions: list[int]
-    readable: list[int]
     output: Any
     reasons: dict[int, str]
 
@@ -61,19 +58,19 @@ class Extractor:
         return identity
 
     def batches(self, images: Sequence[Image]) -> Iterator[Batch]:
-        """Yield batches with vectors (n_readable, width) as NumPy arrays."""
+        """Yield batches with vectors (n, width) as NumPy arrays, NaN for unreadable images; no width if all are."""
         for batch in self.raw_batches(images):
-            if batch.readable:
-                batch.output = self._pool(batch.output)
-            yield batch
+            vectors = np.empty((0, 0)) if batch.output is None else self._pool(batch.output)
+            rows = np.full((len(batch.positions), vectors.shape[1]), np.nan, np.float32)
+            rows[[position not in batch.reasons for position in batch.positions]] = vectors
+            yield replace(batch, output=rows)
 
     def raw_batches(self, images: Sequence[Image]) -> Iterator[Batch]:
         """Yield batches with the network's output as tensors; other processes decode the next images."""
         self.prepare()
         with progress_bar("images", len(images), enabled=not self._are_few(images)) as advance:
-            for positions, readable, tensors, reasons in self._loader(images):
-                output = self.run(tensors) if readable else None
-                yield Batch(positions, readable, output, reasons)
+            for positions, tensors, reasons in self._loader(images):
+                yield Batch(positions, None if tensors is None else self.run(tensors), reasons)
                 advance(len(positions))
 
     def prepare(self) -> None:
@@ -95,16 +92,6 @@ class Extractor:
         torch = import_torch()
         return torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
 
-    def sample_descriptors(
-        self, images: Sequence[Image], n_descriptors: int, random_state: int
-    ) -> Iterator[tuple[Batch, list[np.ndarray]]]:
-        """Yield batches with local descriptors, equally many per image and at most ``n_descriptors`` in total."""
-        random = np.random.default_rng(random_state)
-        each = max(1, n_descriptors // max(1, len(images)))
-        for batch in self.raw_batches(images):
-            local = batch.output.cpu().numpy() if batch.readable else ()
-            yield batch, [image[random.permutation(len(image))[:each]] for image in local]
-
     def _are_few(self, images: Sequence[Image]) -> bool:
         """Whether starting a process takes longer than decoding them."""
         return len(images) <= 2 * self.batch_size
@@ -123,9 +110,8 @@ class Extractor:
     def _pool(self, output: Any) -> np.ndarray:
         if self.pooling == "fisher":
             return fisher_pooling(output.cpu().numpy(), self.mixture)
-        if self.pooling is not None:
-            output = _POOLINGS[self.pooling](output)
-        return output.cpu().numpy()
+        pool = {"average": average_pooling, "bilinear": bilinear_pooling}.get(str(self.pooling))
+        return (pool(output) if pool else output).cpu().numpy()
 
 
 def resolve_precision(precision: str, device: str) -> str:
@@ -133,3 +119,84 @@ def resolve_precision(precision: str, device: str) -> str:
     if precision != "auto":
         return precision
     return "float16" if choose_device(device).type == "cuda" else "float32"
+
+
+def average_pooling(descriptors: Any) -> Any:
+    """Mean over positions.
+
+    Parameters
+    ----------
+    descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
+        Output of a convolution.
+    """
+    return descriptors.mean(dim=1)
+
+
+def bilinear_pooling(descriptors: Any) -> Any:
+    """B-CNN: the mean outer product of a descriptor with itself, signed square root, then unit ℓ2 norm.
+
+        B = (1/P) Σ_p x_p x_pᵀ,   b = vec(B),   b ← sign(b)·√|b|,   b ← b/‖b‖
+
+    Parameters
+    ----------
+    descriptors : torch.Tensor of shape (n_images, n_positions, n_channels)
+        Output of a convolution.
+
+    References
+    ----------
+    T.-Y. Lin, A. RoyChowdhury, S. Maji: Bilinear CNN models for fine-grained visual recognition. ICCV 2015.
+    """
+    torch = import_torch()
+    outer = descriptors.transpose(1, 2) @ descriptors / descriptors.shape[1]
+    flat = outer.flatten(1)
+    return torch.nn.functional.normalize(flat.sign() * flat.abs().sqrt(), dim=1)
+
+
+def fit_fisher_mixture(descriptors: np.ndarray, n_modes: int, random_state: int) -> GaussianMixture:
+    """Fit the Gaussian mixture of Fisher vectors, with diagonal covariances, to local descriptors.
+
+    Parameters
+    ----------
+    descriptors : ndarray of shape (n_descriptors, n_channels)
+        Descriptors of the training images.
+    n_modes : int
+        Number of Gaussians.
+    random_state : int
+        Seed of the initial values.
+    """
+    if len(descriptors) < n_modes:
+        raise ValueError(f"n_modes={n_modes}, but the images give only {len(descriptors)} local descriptors")
+    options = {"covariance_type": "diag", "random_state": random_state}
+    return _skimage().learn_gmm(np.asarray(descriptors, np.float64), n_modes=n_modes, gm_args=options)
+
+
+def fisher_pooling(descriptors: np.ndarray, mixture: GaussianMixture) -> np.ndarray:
+    """FV-CNN: gradient of the mixture's log-likelihood, signed square root, then unit ℓ2 norm.
+
+    Parameters
+    ----------
+    descriptors : ndarray of shape (n_images, n_positions, n_channels)
+        Output of a convolution.
+    mixture : sklearn.mixture.GaussianMixture
+        Result of :func:`fit_fisher_mixture`, with K modes.
+
+    Returns
+    -------
+    ndarray of shape (n_images, K + 2·K·n_channels)
+        Gradients with respect to mixture weights, means and variances.
+
+    References
+    ----------
+    M. Cimpoi, S. Maji, A. Vedaldi: Deep filter banks for texture recognition and segmentation. CVPR 2015.
+    """
+    encode = _skimage().fisher_vector
+    return np.stack([encode(image.astype(np.float64), mixture, improved=True) for image in descriptors])
+
+
+def _skimage() -> ModuleType:
+    try:
+        from skimage import feature
+    except ImportError as error:
+        message = "pooling='fisher' needs scikit-image: pip install 'ancr[features]'"
+        raise ImportError(message) from error
+    return feature

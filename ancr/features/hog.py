@@ -1,13 +1,10 @@
 """Histograms of oriented gradients: features of photographs without a network, in NumPy."""
 
-from collections.abc import Callable, Iterable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ancr._core.files import PathLike
-
-_SIDE, _CELL, _BINS = 64, 8, 9
+SIDE = 64
+_CELL, _BINS = 8, 9
 
 
 def hog(image: ArrayLike) -> np.ndarray:
@@ -34,15 +31,15 @@ def hog(image: ArrayLike) -> np.ndarray:
     0
     """
     pixels = np.asarray(image, float)
-    if pixels.shape != (_SIDE, _SIDE):
-        raise ValueError(f"image must have {_SIDE} × {_SIDE} pixels, got {pixels.shape}")
+    if pixels.shape != (SIDE, SIDE):
+        raise ValueError(f"image must have {SIDE} × {SIDE} pixels, got {pixels.shape}")
     down, right = np.gradient(pixels)
     length = np.hypot(down, right)
     # The direction without its sign, in units of one bin; each gradient counts in the two nearest bins.
     place = (np.arctan2(down, right) % np.pi) * (_BINS / np.pi)
     lower = np.floor(place).astype(int)
     share = place - lower
-    cells = _SIDE // _CELL
+    cells = SIDE // _CELL
     rows, columns = np.indices(pixels.shape) // _CELL
     cell = (rows * cells + columns) * _BINS
     counts = np.bincount((cell + lower % _BINS).ravel(), (length * (1.0 - share)).ravel(), cells * cells * _BINS)
@@ -55,8 +52,3 @@ def hog(image: ArrayLike) -> np.ndarray:
 
 def _unit(blocks: np.ndarray) -> np.ndarray:
     return blocks / np.sqrt((blocks**2).sum(axis=2, keepdims=True) + 1e-10)
-
-
-def hog_of_files(paths: Iterable[PathLike], open_grey: Callable[[PathLike, int], np.ndarray]) -> np.ndarray:
-    """`hog` of image files; ``open_grey(path, side)`` reads one."""
-    return np.array([hog(open_grey(path, _SIDE)) for path in paths])

@@ -116,11 +116,10 @@ class DecodedImages:
             return i, None, f"{type(error).__name__}: {error}"
 
 
-def collate(samples: list[tuple[int, Any, str | None]]) -> tuple[list[int], list[int], Any, dict[int, str]]:
-    """The readable images of a batch as one tensor, with their positions, and the errors of the others."""
+def collate(samples: list[tuple[int, Any, str | None]]) -> tuple[list[int], Any, dict[int, str]]:
+    """Positions of a batch; its readable images as one tensor, or None; the errors of the others by position."""
     import torch
 
-    readable = [(i, tensor) for i, tensor, reason in samples if reason is None]
-    unreadable = {i: reason for i, _, reason in samples if reason is not None}
-    tensors = torch.stack([tensor for _, tensor in readable]) if readable else None
-    return [i for i, _, _ in samples], [i for i, _ in readable], tensors, unreadable
+    tensors = [tensor for _, tensor, reason in samples if reason is None]
+    reasons = {i: reason for i, _, reason in samples if reason is not None}
+    return [i for i, _, _ in samples], torch.stack(tensors) if tensors else None, reasons

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ancr.features.deep import DeepFeatures
-from ancr.features.hog import hog_of_files
+from ancr.features.hog import SIDE as HOG_SIDE
+from ancr.features.hog import hog
 from ancr.features.images import UnreadableImageError, reading
 
 SIDE = 32
@@ -25,7 +26,7 @@ def image_vectors(images: Sequence[Any], features: str) -> np.ndarray:
     if features == "pixels":
         vectors = np.array([_grey(image, SIDE).ravel() for image in images])
     elif features == "hog":
-        vectors = hog_of_files(images, _grey)
+        vectors = np.array([hog(_grey(image, HOG_SIDE)) for image in images])
     else:
         vectors = DeepFeatures(features).fit_transform(images)
     return vectors.astype(np.float32, copy=False)
