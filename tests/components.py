@@ -2,12 +2,12 @@
 
 import pytest
 
-from ancr.features import _torch
+from ancr.features import backbones
 
 
 def component(name):
     """The module torch, torchvision or timm as the library itself imports it."""
     try:
-        return getattr(_torch, f"import_{name}")()
+        return getattr(backbones, f"import_{name}")()
     except ImportError as error:
         pytest.skip(f"{name} is not installed: {error}")

@@ -15,7 +15,7 @@ from ancr.cli.options import DATA_HOME, print_tables, readable_errors, say, say_
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
-    from ancr.comparison.table_formats import WritableTable
+    from ancr.comparison.table_formats import Table
     from ancr.paper.experiment import Experiment
     from ancr.paper.paper_sources import PaperSource
 
@@ -208,10 +208,10 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     except FailedCellsError as error:
         kept = f"; the others are in {experiment.page}" if error.cells else ""
         raise click.ClickException(f"{error}{kept}") from error
-    _show(report.tables, report.findings, report.notes, experiment.page)
+    _show([table.plain() for table in report.tables], report.findings, report.notes, experiment.page)
 
 
-def _show(tables: "Iterable[WritableTable]", sentences: Iterable[str], notes: Iterable[str], page: Path) -> None:
+def _show(tables: "Iterable[Table]", sentences: Iterable[str], notes: Iterable[str], page: Path) -> None:
     from ancr.comparison.table_formats import to_rich
 
     print_tables(map(to_rich, tables))

@@ -7,7 +7,6 @@ themselves are in ``templates/charts``; here is where they go.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,11 +104,7 @@ class Drawing:
 
     def svg(self, place: str = "") -> str:
         """The element, with the attributes of its place in a larger one."""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg"{place} viewBox="0 0 {self.width} {self.height}" role="img" '
-            f'aria-label="{escape(self.title, quote=True)}" '
-            f'style="font-family:system-ui,sans-serif;max-width:{1.2 * self.width:.0f}px">{self.content}</svg>'
-        )
+        return _marks("drawing", drawing=self, place=place)
 
 
 @dataclass(frozen=True)

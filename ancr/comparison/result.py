@@ -1,7 +1,7 @@
 """Methods compared on one data set of a user: which is best, and which are not significantly worse."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -17,6 +17,7 @@ from ancr.comparison.charts import Chart
 from ancr.comparison.runner import Plan
 from ancr.comparison.significance import LEVEL, MCNEMAR, T_TEST, corrected_t_test, exact_mcnemar, holm, wilson_interval
 from ancr.comparison.split_sources import UserSource
+from ancr.comparison.table_formats import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,9 +273,19 @@ class Comparison:
         """The figures of the report, drawn once: accuracy, confusion, calibration, learning curve."""
         return comparison_page.make_charts(self)
 
-    def table(self) -> "ComparisonTable":
+    def table(self) -> Table:
         """The methods as a table for the terminal and for Markdown, CSV and LaTeX files."""
-        return ComparisonTable(self)
+        lines = []
+        for result in self.results:
+            times = shown_time(result.fit_s), shown_time(result.predict_s)
+            accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
+            lines.append([result.name, result.protocol, accuracy, result.p_text, *times])
+        header = ["method", "protocol", self.source.typical, "p", "training", "per sample"]
+        numbers = [["" if value is None else value for value in record.values()] for record in self.records()]
+        test = f"{self.test}, p-values adjusted by Holm's method"
+        note = f"★ best; ≈ not significantly worse than the best at the 5 % level ({test}). Times on one thread."
+        title = f"{self.source.title}: accuracy in %"
+        return Table(self.source.name, title, header, lines, [list(self.records()[0]), *numbers], [note])
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
@@ -302,45 +313,6 @@ class Comparison:
     def _repr_html_(self) -> str:
         frame = f'srcdoc="{escape(self.to_html(), quote=True)}"'
         return f'<iframe {frame} style="width:100%;height:40rem;border:0" title="Comparison"></iframe>'
-
-
-@dataclass(frozen=True)
-class ComparisonTable:
-    """A table as `ancr.comparison.table_formats` writes it: methods, accuracy with marks, p-value, times."""
-
-    comparison: Comparison
-
-    @property
-    def name(self) -> str:
-        """Base name of its files."""
-        return self.comparison.source.name
-
-    @property
-    def title(self) -> str:
-        """Title above the table."""
-        return f"{self.comparison.source.title}: accuracy in %"
-
-    @property
-    def notes(self) -> list[str]:
-        """What the marks mean."""
-        test = f"{self.comparison.test}, p-values adjusted by Holm's method"
-        return [f"★ best; ≈ not significantly worse than the best at the 5 % level ({test}). Times on one thread."]
-
-    def header(self) -> list[str]:
-        """Column titles."""
-        return ["method", "protocol", self.comparison.source.typical, "p", "training", "per sample"]
-
-    def lines(self) -> Iterator[list[str]]:
-        """Rows of text under `header`."""
-        for result in self.comparison.results:
-            times = shown_time(result.fit_s), shown_time(result.predict_s)
-            accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
-            yield [result.name, result.protocol, accuracy, result.p_text, *times]
-
-    def records(self) -> list[list[Any]]:
-        """Header and rows of unrounded numbers, for CSV."""
-        records = self.comparison.records()
-        return [list(records[0]), *(["" if value is None else value for value in each.values()] for each in records)]
 
 
 def _judged(ranked: Sequence[MethodResult], source: UserSource) -> list[MethodResult]:

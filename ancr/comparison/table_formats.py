@@ -2,9 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ancr._core.files import write_text
 
@@ -12,40 +13,41 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 
-class WritableTable(Protocol):
-    """What can be written: its texts, and its numbers in full."""
+@dataclass(frozen=True)
+class Table:
+    """What can be written: its texts, and its numbers in full.
 
-    @property
-    def name(self) -> str:
-        """Base name of its files."""
+    Attributes
+    ----------
+    name, title : str
+        Base name of its files; title above the table.
+    header : list of str
+        Column titles; the first two columns are text.
+    lines : list of list of str
+        Rows of text.
+    records : list of list
+        Header and rows of unrounded numbers, for CSV.
+    notes : list of str
+        Remarks below the table.
+    """
 
-    @property
-    def title(self) -> str:
-        """Title above the table."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Remarks below the table."""
-
-    def header(self) -> list[str]:
-        """Column titles; the first two columns are text."""
-
-    def lines(self) -> Iterable[list[str]]:
-        """Rows of text under `header`."""
-
-    def records(self) -> list[list[Any]]:
-        """Header and rows of unrounded numbers, for CSV."""
+    name: str
+    title: str
+    header: list[str]
+    lines: list[list[str]]
+    records: list[list[Any]]
+    notes: list[str]
 
 
-def to_rich(table: WritableTable) -> "RichTable":
+def to_rich(table: Table) -> "RichTable":
     """The table for a terminal."""
     from rich.markup import escape
     from rich.table import Table as RichTable
 
     rich = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)) or None)
-    for i, name in enumerate(table.header()):
+    for i, name in enumerate(table.header):
         rich.add_column(escape(name), justify="left" if i < 2 else "right")
-    for line in table.lines():
+    for line in table.lines:
         rich.add_row(*map(escape, line))
     return rich
 
@@ -54,21 +56,26 @@ def to_rich(table: WritableTable) -> "RichTable":
 _MARKDOWN = str.maketrans({"<": "&lt;", ">": "&gt;", "|": "\\|", "`": "\\`", "\n": " ", "\r": " "})
 
 
-def to_markdown(table: WritableTable) -> str:
+def to_markdown(table: Table) -> str:
     """The table as Markdown, with its title and notes."""
 
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cell.translate(_MARKDOWN) for cell in cells) + " |"
 
-    header = table.header()
     title = f"## {table.title.translate(_MARKDOWN)}"
-    lines = [title, "", line(header), "|" + "---|" * 2 + "---:|" * (len(header) - 2), *map(line, table.lines())]
+    lines = [
+        title,
+        "",
+        line(table.header),
+        "|" + "---|" * 2 + "---:|" * (len(table.header) - 2),
+        *map(line, table.lines),
+    ]
     return "\n".join([*lines, *(f"\n{note.translate(_MARKDOWN)}" for note in table.notes)]) + "\n"
 
 
-def to_csv(table: WritableTable) -> str:
+def to_csv(table: Table) -> str:
     """The table as CSV: one line per entry, with unrounded numbers for further computation."""
-    return csv_text(table.records())
+    return csv_text(table.records)
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -86,24 +93,23 @@ _LATEX = str.maketrans(
 )  # fmt: skip
 
 
-def to_latex(table: WritableTable) -> str:
+def to_latex(table: Table) -> str:
     """The table as a LaTeX ``table`` that uses booktabs."""
 
     def line(cells: Iterable[str]) -> str:
         return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
 
-    header = table.header()
     caption = " ".join([table.title + ".", *table.notes]).translate(_LATEX)
-    columns = "ll" + "r" * (len(header) - 2)
+    columns = "ll" + "r" * (len(table.header) - 2)
     start = r"\begin{table}", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"
     end = r"\bottomrule", r"\end{tabular}", r"\end{table}"
-    return "\n".join([*start, line(header), r"\midrule", *map(line, table.lines()), *end]) + "\n"
+    return "\n".join([*start, line(table.header), r"\midrule", *map(line, table.lines), *end]) + "\n"
 
 
 FORMATS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
 
-def write_tables(tables: Iterable[WritableTable], folder: Path) -> list[Path]:
+def write_tables(tables: Iterable[Table], folder: Path) -> list[Path]:
     """Write every table in every format and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

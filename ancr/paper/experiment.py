@@ -132,7 +132,7 @@ class Experiment:
     def _write(self, cells: Sequence[Cell], notes: list[str], figures: bool) -> Report:
         drawings, missing = self._draw() if figures else ([], [])
         report = Report(self.title, self.sources, cells, drawings, self.command, notes + missing)
-        write_tables(report.tables, self.output / "tables")
+        write_tables([table.plain() for table in report.tables], self.output / "tables")
         report.write(self.page)
         return report
 

@@ -1,14 +1,15 @@
 """From cells to tables: mean ± standard deviation over draws, the paper's number, and the difference."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ancr.comparison.cells import Cell
 from ancr.comparison.split_sources import SplitSource
-from ancr.comparison.table_formats import to_csv
+from ancr.comparison.table_formats import Table, csv_text
 from ancr.paper.published import ABLATION, QUOTED, printed
 
 
@@ -87,23 +88,19 @@ class PaperTable:
         means = [row.entries[column].mean for row in self.rows if column in row.entries]
         return entry.mean is not None and entry.mean >= max(mean for mean in means if mean is not None) - 5e-3
 
-    def header(self) -> list[str]:
-        """Column titles."""
-        if not self.has_printed:
-            return ["method", "protocol", *self.columns]
-        parts = ("ours", "printed", "diff.")
-        return ["method", "protocol", *(f"{column} {part}" for column in self.columns for part in parts)]
-
-    def lines(self) -> Iterator[list[str]]:
-        """Rows of text under `header`."""
-        width = 3 if self.has_printed else 1
+    def plain(self) -> Table:
+        """The table as formats write it."""
+        parts = ("ours", "printed", "diff.") if self.has_printed else ("",)
+        header = [f"{column} {part}".strip() for column in self.columns for part in parts]
+        lines = []
         for row in self.rows:
-            texts = [text for column in self.columns for text in row.entries.get(column, Entry()).texts()[:width]]
-            yield [row.method, "quoted" if row.quoted else row.protocol, *texts]
+            entries = [row.entries.get(column, Entry()).texts()[: len(parts)] for column in self.columns]
+            lines.append([row.method, "quoted" if row.quoted else row.protocol, *chain(*entries)])
+        return Table(self.name, self.title, ["method", "protocol", *header], lines, self.records(), self.notes)
 
     def csv(self) -> str:
         """The numbers of `records` as CSV."""
-        return to_csv(self)
+        return csv_text(self.records())
 
     def records(self) -> list[list[Any]]:
         """Header and one row of unrounded numbers per entry, for CSV."""

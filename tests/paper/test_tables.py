@@ -47,8 +47,8 @@ def test_quoted_rows_and_substitute_features_are_marked():
     assert {row.method for row in table.rows if row.quoted} == set(QUOTED["cub200"])
     assert "Some_net (substitute)" in table.notes[0]
     assert not any(row.quoted for row in ablation.rows)
-    assert "| POOF | quoted | – | 56.9 | – |" in to_markdown(table)
-    assert r"Some\_net (substitute)" in to_latex(table)
+    assert "| POOF | quoted | – | 56.9 | – |" in to_markdown(table.plain())
+    assert r"Some\_net (substitute)" in to_latex(table.plain())
 
 
 def test_cells_on_other_features_stay_out():
@@ -58,13 +58,13 @@ def test_cells_on_other_features_stay_out():
 
 def test_a_data_set_that_is_not_in_the_paper_has_no_empty_columns():
     table = make_tables([Blobs()], [cell(dataset="blobs", features="vectors")])[0]
-    assert table.header() == ["method", "protocol", "N=50", "N=100"]
-    assert list(table.lines()) == [["ANCR", "paper", "90.00", "–"]]
+    assert table.plain().header == ["method", "protocol", "N=50", "N=100"]
+    assert table.plain().lines == [["ANCR", "paper", "90.00", "–"]]
 
 
 def test_csv_holds_the_numbers_in_full():
     table = usps_tables()[0]
-    rows = list(csv.DictReader(io.StringIO(to_csv(table))))
+    rows = list(csv.DictReader(io.StringIO(to_csv(table.plain()))))
     assert rows[0] == {
         "method": "ANCR", "protocol": "paper", "setting": "N=50", "mean": "92.0", "sd": "1.414214", "printed": "92.1",
         "difference": "-0.1", "quoted": "0",
@@ -74,20 +74,20 @@ def test_csv_holds_the_numbers_in_full():
 def test_formats_escape_what_they_must(tmp_path):
     cells = [cell("A|B_[red]&", dataset="blobs", features="vectors")]
     table = make_tables([Blobs()], cells)[0]
-    assert r"A\|B_[red]&" in to_markdown(table)
-    assert r"A\textbar{}B\_[red]\&" in to_latex(table)
+    assert r"A\|B_[red]&" in to_markdown(table.plain())
+    assert r"A\textbar{}B\_[red]\&" in to_latex(table.plain())
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120)
-    console.print(to_rich(table))
+    console.print(to_rich(table.plain()))
     assert "A|B_[red]&" in console.file.getvalue()
-    assert {path.name for path in write_tables([table], tmp_path)} == {"blobs.md", "blobs.csv", "blobs.tex"}
+    assert {path.name for path in write_tables([table.plain()], tmp_path)} == {"blobs.md", "blobs.csv", "blobs.tex"}
 
 
 def test_no_name_becomes_markup():
     table = replace(make_tables([Blobs()], [cell(dataset="blobs", features="vectors")])[0], title="a<img src=x>|b\nc")
-    assert to_markdown(table).startswith("## a&lt;img src=x&gt;\\|b c\n")
-    assert r"\caption{a\textless{}img src=x\textgreater{}\textbar{}b c." in to_latex(table)
+    assert to_markdown(table.plain()).startswith("## a&lt;img src=x&gt;\\|b c\n")
+    assert r"\caption{a\textless{}img src=x\textgreater{}\textbar{}b c." in to_latex(table.plain())
 
 
 def test_printed_numbers_cover_the_papers_tables():
