@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ancr.studio.jobs import LONG
 from ancr.studio.security import Guard, Refusal
 from ancr.studio.state import ActionError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Files of the page: nothing that is not in this list is ever opened.
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 _BEAT = 15.0
+_UNFORESEEN = "Something went wrong: {}. The terminal says more."
 
 
 def make_app(studio: "Studio", token: str, port: int) -> Guard:
@@ -38,47 +40,49 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
     port : int
         The port that it will listen on.
     """
-    site = _Site(studio)
+    site, views = _Site(studio), studio.views
+    reads: dict[str, Callable[[Request], Any]] = {
+        "/api/state": lambda request: studio.overview(),
+        "/api/row/{index:int}": lambda request: views.whole(site.index(request)),
+        "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
+        "/api/surest": lambda request: views.surest(request.query_params.get("label")),
+        "/api/members": lambda request: views.members(request.query_params.get("label", "")),
+        "/api/audit": lambda request: views.audit(),
+        "/api/compare": lambda request: views.comparison(),
+        "/api/confused": lambda request: views.confused(request.query_params),
+    }
     routes = [
+        *(Route(path, site.read(function)) for path, function in reads.items()),
+        *(Route(f"/api/start/{name}", site.start(name), methods=["POST"]) for name in LONG),
         Route("/", site.page),
         Route("/static/{name}", site.static),
-        Route("/api/state", site.state),
         Route("/api/events", site.events),
         Route("/api/picture/{index:int}", site.picture),
-        Route("/api/row/{index:int}", site.row),
-        Route("/api/random", site.random),
         Route("/api/controls", site.controls, methods=["POST"]),
         Route("/api/answer", site.answer, methods=["POST"]),
         Route("/api/image", site.image, methods=["POST"]),
         Route("/api/act", site.act, methods=["POST"]),
         Route("/api/next", site.next, methods=["POST"]),
-        Route("/api/surest", site.surest),
-        Route("/api/members", site.members),
-        Route("/api/start/{name}", site.start, methods=["POST"]),
-        Route("/api/audit", site.audit),
-        Route("/api/compare", site.compare),
-        Route("/api/confused", site.confused),
         Route("/api/export/labels.csv", site.labels),
         Route("/api/export/model.npz", site.model),
     ]
-    handlers: dict[Any, Any] = {ActionError: _sentence, HTTPException: _http, Refusal: _refused, Exception: _unforeseen}
+    handlers: dict[Any, Any] = {
+        ActionError: _told(lambda error: (str(error), 400)),
+        HTTPException: _told(lambda error: (error.detail, error.status_code)),
+        Refusal: _told(lambda error: (error.sentence, error.status)),
+        Exception: _told(lambda error: (_UNFORESEEN.format(type(error).__name__), 500)),
+    }
     return Guard(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
-async def _sentence(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 400)
+def _told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exception], Any]:
+    """A handler that tells the page about an error: a sentence and a status."""
 
+    async def handler(request: Request, error: Exception) -> Response:
+        sentence, status = words(error)
+        return JSONResponse({"error": sentence}, status)
 
-async def _http(request: Request, error: HTTPException) -> Response:
-    return JSONResponse({"error": error.detail}, error.status_code)
-
-
-async def _refused(request: Request, error: Refusal) -> Response:
-    return JSONResponse({"error": error.sentence}, error.status)
-
-
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": f"Something went wrong: {type(error).__name__}. The terminal says more."}, 500)
+    return handler
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -98,9 +102,21 @@ async def _body(request: Request) -> dict[str, Any]:
 
 class _Site:
     def __init__(self, studio: "Studio") -> None:
-        self.studio, self.worker, self.jobs, self.views = studio, studio.worker, studio.jobs, studio.views
+        self.studio, self.worker, self.views = studio, studio.worker, studio.views
         folder = resources.files("ancr.studio") / "static"
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+    def read(self, function: Callable[[Request], Any]) -> Callable[[Request], Any]:
+        """An endpoint that answers with what a function of the request reads."""
+
+        async def endpoint(request: Request) -> Response:
+            return await self._read(lambda: function(request))
+
+        return endpoint
+
+    def start(self, name: str) -> Callable[[Request], Any]:
+        """An endpoint that begins a long job."""
+        return self.read(lambda request: self.studio.jobs.start(name))
 
     async def _read(self, function: Callable[[], Any]) -> Response:
         return JSONResponse(await self.worker.ask("read", function))
@@ -114,9 +130,6 @@ class _Site:
         if kind is None or name not in self._files:
             raise HTTPException(404, "There is no such file.")
         return Response(self._files[name], headers={"content-type": kind})
-
-    async def state(self, request: Request) -> Response:
-        return await self._read(self.studio.overview)
 
     async def events(self, request: Request) -> Response:
         return StreamingResponse(self._changes(request), media_type="text/event-stream")
@@ -138,26 +151,19 @@ class _Site:
         finally:
             end()
 
-    def _index(self, request: Request) -> int:
+    def index(self, request: Request) -> int:
+        """The sample that an address names."""
         index = request.path_params["index"]
         if index >= len(self.studio.source.data):
             raise HTTPException(404, "There is no such sample.")
         return index
 
     async def picture(self, request: Request) -> Response:
-        found = await asyncio.to_thread(self.studio.pictures.thumbnail, self._index(request))
+        found = await asyncio.to_thread(self.studio.pictures.thumbnail, self.index(request))
         if found is None:
             raise HTTPException(404, "There is no picture of this sample.")
         # A sample never changes while the studio runs.
         return Response(found[0], media_type=found[1], headers={"cache-control": "private, max-age=3600"})
-
-    async def row(self, request: Request) -> Response:
-        index = self._index(request)
-        return await self._read(lambda: {**self.views.describe(index), "row": self.views.row(index)})
-
-    async def random(self, request: Request) -> Response:
-        kind = request.query_params.get("kind", "")
-        return await self._read(lambda: self.views.describe(self.views.random_sample(kind)))
 
     async def controls(self, request: Request) -> Response:
         changes = (await _body(request)).get("settings", {})
@@ -193,37 +199,9 @@ class _Site:
             raise ActionError("seed must be a whole number from 0.")
         ranked: list[int] = []
         if body.get("fresh"):
-            future = await self.worker.ask("read", lambda: self.jobs.awaited_queue(n, seed))
+            future = await self.worker.ask("read", lambda: self.studio.jobs.awaited_queue(n, seed))
             ranked = (await asyncio.wrap_future(future) or [])[:n]
         return await self._read(lambda: {"next": [self.views.describe(i) for i in ranked or self.studio.following(n)]})
-
-    async def surest(self, request: Request) -> Response:
-        label = request.query_params.get("label")
-        return await self._read(lambda: self.views.surest(label))
-
-    async def members(self, request: Request) -> Response:
-        label = request.query_params.get("label", "")
-        return await self._read(lambda: self.views.members(label))
-
-    async def start(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in ("audit", "choose", "compare"):
-            raise HTTPException(404, "There is no such work.")
-        return await self._read(lambda: self.jobs.start(name))
-
-    async def audit(self, request: Request) -> Response:
-        return await self._read(self.views.audit)
-
-    async def compare(self, request: Request) -> Response:
-        return await self._read(self.views.comparison)
-
-    async def confused(self, request: Request) -> Response:
-        query = request.query_params
-        try:
-            truth, predicted = int(query.get("truth", "")), int(query.get("predicted", ""))
-        except ValueError:
-            raise ActionError("A cell has two numbers.") from None
-        return await self._read(lambda: self.views.confused(query.get("method", ""), truth, predicted))
 
     async def labels(self, request: Request) -> Response:
         raw = request.query_params.get("raw") == "1"

@@ -11,9 +11,6 @@ No matrix of all pairs is needed, so a new label or another λ, width or power c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 from sklearn.base import clone
 
@@ -25,9 +22,6 @@ from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
 from ancr.studio.state import ActionError
-
-if TYPE_CHECKING:
-    from ancr.studio.recogniser import Judgement
 
 _FIRST, _MORE, _ROUNDS = 80, 48, 12
 # With wide codes the problem is no longer small; a slider must not be stuck there.
@@ -58,81 +52,36 @@ def applies_to(classifier: BaseRepresentationClassifier) -> bool:
     )
 
 
-class Rows:
-    """The labelled samples after power, at unit norm, with the inner products of the first of them if they are known.
+class FewAtoms(Candidates):
+    """A query with the labelled samples that it holds: at first the nearest, then those that pull at its code.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        All labelled samples.
+        All labelled samples after power, at unit norm.
     labels : ndarray of shape (n,)
         Their classes.
-    pairs : ndarray of shape (m, m) or None
-        Inner products of the first m rows, which need not be computed again.
+    query : ndarray of shape (d,)
+        The query, after power, at unit norm.
+    cross : ndarray of shape (n,)
+        Its inner products with the rows.
+    banned : ndarray of int
+        Rows that must not be used.
+    classifier : BaseRepresentationClassifier
+        With the settings to answer with.
+    near : ndarray of int
+        Rows to begin with, besides the nearest: those that mattered at other settings.
+
+    Attributes
+    ----------
+    chosen : ndarray of int
+        The rows held; once it is settled, every one that the code can use.
     """
-
-    def __init__(self, rows: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None = None) -> None:
-        self.rows, self.labels = rows, labels
-        self._pairs = np.empty((0, 0), rows.dtype) if pairs is None else pairs
-
-    def cross(self, queries: np.ndarray) -> np.ndarray:
-        """Inner products of queries with all rows, without a kernel."""
-        return queries @ self.rows.T
-
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Inner products of some rows with all rows, without a kernel: (n_chosen, n)."""
-        known, m = chosen < len(self._pairs), len(self._pairs)
-        if not known.any():
-            return self.rows[chosen] @ self.rows.T
-        found = np.empty((len(chosen), len(self.rows)), self.rows.dtype)
-        found[known, :m] = self._pairs[chosen[known]]
-        found[known, m:] = self.rows[chosen[known]] @ self.rows[m:].T
-        found[~known] = self.rows[chosen[~known]] @ self.rows.T
-        return found
-
-    def code(
-        self,
-        query: np.ndarray,
-        cross: np.ndarray,
-        banned: np.ndarray,
-        classifier: BaseRepresentationClassifier,
-        judge: Callable[[BaseRepresentationClassifier, np.ndarray], Judgement],
-        near: np.ndarray,
-    ) -> tuple[Judgement, np.ndarray]:
-        """Judge a query by a classifier that holds every sample that its code can use.
-
-        Parameters
-        ----------
-        query : ndarray of shape (1, d)
-            The query, after power, at unit norm.
-        cross : ndarray of shape (n,)
-            Its inner products with the rows.
-        banned : ndarray of int
-            Rows that must not be used.
-        classifier : BaseRepresentationClassifier
-            With the settings to answer with.
-        judge : callable
-            ``judge(classifier, chosen)`` returns a `Judgement` whose ``support`` are rows.
-        near : ndarray of int
-            Rows to begin with, besides the nearest: those that mattered at other settings.
-
-        Returns
-        -------
-        judgement : Judgement
-        chosen : ndarray of int
-            The rows that mattered.
-        """
-        held = _Held(self, query[0], cross, banned, classifier, near)
-        settle([held], lambda queries: [query.joining() for query in queries])
-        return judge(held.classifier(), held.chosen), held.chosen
-
-
-class _Held(Candidates):
-    """A query with the rows that it holds: at first the nearest, then those that pull at its code."""
 
     def __init__(
         self,
-        rows: Rows,
+        rows: np.ndarray,
+        labels: np.ndarray,
         query: np.ndarray,
         cross: np.ndarray,
         banned: np.ndarray,
@@ -142,30 +91,32 @@ class _Held(Candidates):
         super().__init__(query, ridge(classifier.alpha), named_set(classifier.constraint))
         self._classifier = clone(classifier).set_params(space__power=1.0)  # the rows have theirs
         self._cross = self._classifier.space.of_unit_products(cross.copy())
-        self._rows, self._banned, self._rounds = rows, banned, 0
+        self._rows, self._labels, self._banned, self._rounds = rows, labels, banned, 0
         open_cross = self._cross.copy()
         open_cross[banned] = -np.inf
         self._hold(self._start(open_cross, near))
+        settle([self], lambda queries: [query.joining() for query in queries])
 
     def _start(self, cross: np.ndarray, near: np.ndarray) -> np.ndarray:
         """The nearest rows, and the nearest of each class, without which a class could not be compared."""
         order = np.argsort(-cross, kind="stable")
         order = order[np.isfinite(cross[order])]
-        _, first = np.unique(self._rows.labels[order], return_index=True)
+        _, first = np.unique(self._labels[order], return_index=True)
         near = near[np.isfinite(cross[near])]
         return np.unique(np.concatenate([order[: 10 if len(near) else _FIRST], order[first], near]))
 
     def _hold(self, chosen: np.ndarray) -> None:
         """Solve over some rows; they are valid samples already, so nothing is checked again."""
-        self.chosen, rows = chosen, self._rows.rows[chosen]
+        self.chosen, rows = chosen, self._rows[chosen]
         self._space = self._classifier.space.prepare(rows)
-        self._dictionary = self._space.dictionary(rows, self._rows.labels[chosen])
+        self._dictionary = self._space.dictionary(rows, self._labels[chosen])
         self.optimise(self._dictionary)
 
     def joining(self) -> np.ndarray:
         """Rows outside that pull harder than those in use, at most so many as may join in a round."""
         used = np.flatnonzero(self.code)
-        pull = self._cross - self.code[used] @ self._space.of_unit_products(self._rows.columns(self.chosen[used]))
+        products = self._space.of_unit_products(self._rows[self.chosen[used]] @ self._rows.T)
+        pull = self._cross - self.code[used] @ products
         pull[self._banned] = pull[self.chosen] = -np.inf
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]
@@ -182,5 +133,5 @@ class _Held(Candidates):
     def classifier(self) -> BaseRepresentationClassifier:
         """The classifier of the rows held."""
         classifier = self._classifier
-        classifier.n_features_in_ = self._rows.rows.shape[1]
+        classifier.n_features_in_ = self._rows.shape[1]
         return classifier.learn(self._space, self._dictionary)

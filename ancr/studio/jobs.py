@@ -15,6 +15,8 @@ from ancr.studio.worker import Worker
 
 # Samples ranked ahead of the one that is asked for.
 _AHEAD = 12
+# Work that a person asks for.
+LONG = ("audit", "choose", "compare")
 # Seconds without an action before estimates and ranks are brought up to date.
 _PAUSE = 0.25
 
@@ -88,14 +90,9 @@ class Jobs:
             recogniser.estimate, self.guesses, self.queue = None, {}, []
             return
         if recogniser.size <= MOST_WITH_MATRIX:
-            self.quick.request("pairs", self._new_pairs)
             self.quick.request("fitted", lambda: self._snapshot().fit())
         self.quick.request("queue", lambda: self._ranked(_AHEAD))
         self.quick.request("estimate", lambda: self._snapshot().estimate())
-
-    def _new_pairs(self) -> tuple[float, np.ndarray] | None:
-        wanted = self.worker.submit("read", lambda: self.recogniser.rows_without_pairs()).result()
-        return None if wanted is None else (wanted[0], wanted[1] @ wanted[1].T)
 
     def _snapshot(self) -> Snapshot:
         """The newest labels, asked for when the work begins."""
@@ -128,8 +125,8 @@ class Jobs:
             self.problems.pop(name, None)
             if error is not None:
                 self.problems[name] = error
-            elif name in ("fitted", "estimate", "pairs"):
-                setattr(self.recogniser, name, result or getattr(self.recogniser, name))
+            elif name in ("fitted", "estimate"):
+                setattr(self.recogniser, name, result)
             elif name in ("queue", "ranked"):
                 self.queue, self.guesses, _ = result
             else:

@@ -1,46 +1,12 @@
 """The labelled samples as rows of a matrix that grows at its end."""
 
-from collections import Counter
-
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ancr._core.arrays import unit_rows
 from ancr.axes.spaces import signed_power
 
 # Powers whose rows are kept: the one in use and some that a slider has just passed.
 _KEPT = 3
-
-
-class GrowingRows:
-    """Rows in memory that is doubled when it is full, so that one more row does not move the others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ancr.studio.labelled import GrowingRows
-    >>> rows = GrowingRows(2, np.float32)
-    >>> rows.append(np.eye(2, dtype=np.float32))
-    >>> rows.view().shape
-    (2, 2)
-    """
-
-    def __init__(self, width: int, dtype: DTypeLike) -> None:
-        self._memory, self.count = np.empty((64, width), dtype), 0
-
-    def append(self, rows: np.ndarray) -> None:
-        """Add rows at the end."""
-        end = self.count + len(rows)
-        if end > len(self._memory):
-            larger = np.empty((max(end, 2 * len(self._memory)), self._memory.shape[1]), self._memory.dtype)
-            larger[: self.count] = self.view()
-            self._memory = larger
-        self._memory[self.count : end] = rows
-        self.count = end
-
-    def view(self) -> np.ndarray:
-        """All rows, not copied."""
-        return self._memory[: self.count]
 
 
 class LabelledRows:
@@ -66,9 +32,8 @@ class LabelledRows:
         self._members: list[int] = []
         self._labels: list[str | None] = []
         self._place: dict[int, int] = {}
-        self._rows: dict[float, GrowingRows] = {}
+        self._rows: dict[float, tuple[np.ndarray, int]] = {}
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        self._counts: Counter[str | None] = Counter()
 
     def __len__(self) -> int:
         return len(self._members)
@@ -82,10 +47,7 @@ class LabelledRows:
             self._place[index] = len(self._members)
             self._members.append(index)
             self._labels.append(None)
-        place = self._place[index]
-        self._counts[self._labels[place]] -= 1
-        self._counts[label] += 1
-        self._labels[place] = label
+        self._labels[self._place[index]] = label
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``(members, labels, unused)``."""
@@ -99,7 +61,7 @@ class LabelledRows:
     @property
     def n_classes(self) -> int:
         """How many classes have a sample."""
-        return sum(count > 0 and label is not None for label, count in self._counts.items())
+        return len({*self._labels} - {None})
 
     def place(self, index: int) -> int | None:
         """Where a sample is among the members; None if it is not."""
@@ -107,17 +69,14 @@ class LabelledRows:
 
     def rows(self, power: float) -> np.ndarray:
         """Rows of all members after a power, at unit norm."""
-        if power not in self._rows:
-            while len(self._rows) >= _KEPT:
-                self._rows.pop(next(iter(self._rows)))
-            self._rows[power] = GrowingRows(self.samples.shape[1], self.samples.dtype)
-        else:
-            self._rows[power] = self._rows.pop(power)  # the last used is kept longest
-        growing = self._rows[power]
-        missing = self._members[growing.count :]
-        if missing:
-            growing.append(rows_of(self.samples[missing], power))
-        return growing.view()
+        # As large as all samples, so that a new row does not move the others; memory is taken as rows are written.
+        rows, known = self._rows.pop(power) if power in self._rows else (np.empty_like(self.samples), 0)
+        if missing := self._members[known:]:
+            rows[known : len(self)] = rows_of(self.samples[missing], power)
+        self._rows[power] = rows, len(self)  # the last used is kept longest
+        while len(self._rows) > _KEPT:
+            self._rows.pop(next(iter(self._rows)))
+        return rows[: len(self)]
 
 
 def rows_of(samples: np.ndarray, power: float) -> np.ndarray:

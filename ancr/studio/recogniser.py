@@ -20,7 +20,7 @@ from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.solvers.choice import find_solver
-from ancr.studio.few_atoms import TWO_ATOMS, Rows, applies_to
+from ancr.studio.few_atoms import TWO_ATOMS, FewAtoms, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
 from ancr.studio.openings import Source
 from ancr.studio.state import ActionError, State
@@ -31,8 +31,6 @@ MOST_WITH_MATRIX = 6000
 MOST_LEFT_OUT = 3000
 # Classifiers of other settings that are kept, for settings that need all samples at once.
 _KEPT = 3
-# Labels that are new since the inner products of all pairs were computed, before they are computed again.
-_FEW_NEW = 64
 _NEAR_KEPT, _MOST_NEAR = 64, 300
 _TOO_FEW = "Label samples of at least two classes first; then there is something to compare."
 
@@ -93,11 +91,6 @@ class Judgement:
     support: np.ndarray
     weights: np.ndarray
 
-    def of_samples(self, members: np.ndarray) -> "Judgement":
-        """The same, where the samples named were rows of ``members``."""
-        witnesses = [(int(members[i]), label, weight, share) for i, label, weight, share in self.witnesses]
-        return replace(self, witnesses=witnesses, support=members[self.support])
-
 
 class OfAMoment:
     """What was worked out with the labels of some version and a classifier."""
@@ -153,10 +146,6 @@ class Snapshot:
         prepare = self.plan.fit(vectors)
         return prepare(vectors), prepare
 
-    def vectors_as_given(self) -> np.ndarray:
-        """The labelled samples before any scaling."""
-        return self.samples[self.members]
-
     def fit(self) -> Fitted:
         """The classifier of these samples."""
         vectors, prepare = self.vectors()
@@ -196,19 +185,15 @@ class Recogniser:
         A classifier by the matrix of all pairs, made in the background; used while it is up to date.
     estimate : Estimate or None
         The last leave-one-out.
-    pairs : tuple or None
-        A power, and the inner products of the first labelled samples at that power; made in the background.
     """
 
     def __init__(self, source: Source, state: State) -> None:
         self.source, self.state = source, state
         self.fitted: Fitted | None = None
         self.estimate: Estimate | None = None
-        self.pairs: tuple[float, np.ndarray] | None = None
         self._others: dict[tuple[Any, ...], Fitted] = {}
-        self._near: dict[
-            bytes, np.ndarray
-        ] = {}  # of the last queries, the samples that mattered: a slider asks the same one again
+        # Of the last queries, the rows that mattered: a slider asks the same one again.
+        self._near: dict[bytes, np.ndarray] = {}
         self._labelled = LabelledRows(source.data.vectors)
         for index in range(len(source.data)):
             if state.is_used(index):
@@ -299,44 +284,22 @@ class Recogniser:
         power = queries[0].power
         rows = self._labelled.rows(power)
         vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), power)
-        known = self.pairs[1] if self.pairs and self.pairs[0] == power else None
-        labelled = Rows(rows, labels, known)
         answers: list[Judgement | ActionError] = []
-        for query, vector, cross in zip(queries, vectors, labelled.cross(vectors), strict=True):
-            own = self._own_place(query)
+        for query, vector, cross in zip(queries, vectors, vectors @ rows.T, strict=True):
+            own, content = self._own_place(query), query.vector.tobytes()
             banned = unused if own is None else np.append(unused, own)
-
-            def judge(
-                classifier: BaseRepresentationClassifier,
-                chosen: np.ndarray,
-                query: Query = query,
-                vector: np.ndarray = vector,
-            ) -> Judgement:
-                fitted = Fitted(classifier, _as_they_are, chosen, self._version)
-                return _judge(fitted, vector[None], query.top)[0]
-
-            content = query.vector.tobytes()
             near = self._near.pop(content, np.empty(0, int))
             try:
-                judgement, chosen = labelled.code(vector[None], cross, banned, query.classifier, judge, near)
+                few = FewAtoms(rows, labels, vector, cross, banned, query.classifier, near)
             except ActionError as error:
                 answers.append(error)
                 continue
-            self._near[content] = chosen if len(chosen) <= _MOST_NEAR else judgement.support
-            answers.append(judgement.of_samples(members))
+            self._near[content] = few.chosen if len(few.chosen) <= _MOST_NEAR else few.chosen[few.code > 0.0]
+            fitted = Fitted(few.classifier(), _as_they_are, members[few.chosen], self._version)
+            answers += _judge(fitted, vector[None], query.top)
         while len(self._near) > _NEAR_KEPT:
             self._near.pop(next(iter(self._near)))
         return answers
-
-    def rows_without_pairs(self) -> tuple[float, np.ndarray] | None:
-        """``(power, rows)`` whose inner products should be computed, or None if enough of them are known."""
-        self.sync()
-        power = named_space(self.state.classifier.space).power
-        known = len(self.pairs[1]) if self.pairs and self.pairs[0] == power else 0
-        usable = (
-            applies_to(self.state.classifier) and not self.source.plan.standardize and self.size <= MOST_WITH_MATRIX
-        )
-        return (power, self._labelled.rows(power)) if usable and self.size > known + _FEW_NEW else None
 
     def _by_all(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""

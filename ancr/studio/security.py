@@ -6,11 +6,11 @@ token has set. Everything else is refused before the body is read.
 """
 
 import hmac
-import json
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_JSON, MOST_IMAGE = 2**20, 16 * 2**20
@@ -58,33 +58,31 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, let in, or exchange the token in the address for the cookie."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
+        app = self.app
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
             return
         try:
-            if scope["type"] != "http":
-                raise Refusal(403, "Only plain requests are answered here.")
-            self._check_sender(scope)
-            if self._brings_token(scope):
-                await _send(send, 303, b"", {"location": "/", "set-cookie": self._set_cookie()})
-                return
-            self._check_cookie(scope)
-            receive = self._limited(scope, receive)
+            if scope["type"] == "http":
+                self._check_sender(scope)
+                if self._brings_token(scope):
+                    app = RedirectResponse("/", 303, {"set-cookie": self._set_cookie()})
+                else:
+                    self._check_cookie(scope)
+                    receive = self._limited(scope, receive)
         except Refusal as refusal:
-            await _refuse(scope, send, refusal)
-            return
-        await self.app(scope, receive, _with_headers(send))
+            app = JSONResponse({"error": refusal.sentence}, refusal.status)
+        await app(scope, receive, _with_headers(send))
 
     def _check_sender(self, scope: Scope) -> None:
-        headers = _headers(scope)
-        if headers.get("host") not in self._hosts:
+        if _header(scope, "host") not in self._hosts:
             raise Refusal(421, "This address does not belong to the studio.")
-        origin = headers.get("origin")
-        if origin is not None and origin not in self._origins:
+        origin = _header(scope, "origin", "none")
+        if origin not in ("none", *self._origins):
             raise Refusal(403, "Requests of other pages are refused.")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"] != "/":
+        if _header(scope, "sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"] != "/":
             raise Refusal(403, "Requests of other pages are refused.")
-        if scope["method"] not in ("GET", "HEAD") and origin is None:
+        if scope["method"] not in ("GET", "HEAD") and origin == "none":
             raise Refusal(403, "Requests that change something must say where they come from (Origin).")
 
     def _brings_token(self, scope: Scope) -> bool:
@@ -97,12 +95,7 @@ class Guard:
         return True
 
     def _check_cookie(self, scope: Scope) -> None:
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(_headers(scope).get("cookie", ""))
-        except CookieError:
-            cookies = SimpleCookie()
-        if self.cookie not in cookies or not self._is_token(cookies[self.cookie].value):
+        if not self._is_token(cookie_parser(_header(scope, "cookie")).get(self.cookie, "")):
             raise Refusal(401, "Open the studio by the address that the terminal shows.")
 
     def _is_token(self, text: str) -> bool:
@@ -114,10 +107,9 @@ class Guard:
     @staticmethod
     def _limited(scope: Scope, receive: Receive) -> Receive:
         """A receiver that stops at the limit; a body that says it is larger is refused before it is read."""
-        headers = _headers(scope)
-        kind = headers.get("content-type", "").partition(";")[0]
+        kind = _header(scope, "content-type").partition(";")[0]
         most = MOST_IMAGE if kind.startswith("image/") or kind == "application/octet-stream" else MOST_JSON
-        length = headers.get("content-length", "0")
+        length = _header(scope, "content-length", "0")
         if not length.isdecimal() or len(length) > 15 or int(length) > most:
             raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
         seen = 0
@@ -133,36 +125,18 @@ class Guard:
         return limited
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    """Headers by name; a header that comes twice counts as neither, unless both are the same."""
-    found: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        found[name] = value if found.get(name, value) == value else "\0"
-    return found
+def _header(scope: Scope, name: str, default: str = "") -> str:
+    """A header by name; one that comes twice counts as neither, unless both are the same."""
+    found = set(Headers(scope=scope).getlist(name))
+    return found.pop() if len(found) == 1 else "\0" if found else default
 
 
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            present = {name for name, _ in message["headers"]}
-            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in present]
-            message = {**message, "headers": [*message["headers"], *more]}
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending
-
-
-async def _send(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    every = {**HEADERS, "content-length": str(len(body)), **headers}
-    lines = [(name.encode(), value.encode()) for name, value in every.items()]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    body = json.dumps({"error": refusal.sentence}).encode()
-    await _send(send, refusal.status, body, {"content-type": "application/json"})

@@ -224,6 +224,15 @@ class State:
         """Whether an action is left to undo."""
         return bool(self._undo)
 
+    def status(self, index: int) -> str:
+        """What became of a sample, in a word; empty if nothing did."""
+        label, given = self.labels[index], self.given[index]
+        if index in self.excluded:
+            return "excluded"
+        if label is None:
+            return "skipped" if index in self.skipped else ""
+        return "given" if label == given else "labelled" if given is None else "corrected"
+
     def is_used(self, index: int) -> bool:
         """Whether a sample is trained on."""
         return self.labels[index] is not None and index not in self.excluded

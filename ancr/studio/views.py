@@ -1,13 +1,15 @@
 """What a page of the studio shows, as plain data."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from ancr.classifiers.controls import controls, flat
 from ancr.classifiers.settings import methods
-from ancr.studio.jobs import Jobs
+from ancr.studio.jobs import LONG, Jobs
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import Judgement, Query, Recogniser
 from ancr.studio.sample_pictures import Pictures, data_uri, reconstruction
@@ -42,7 +44,7 @@ class Views:
             "can_undo": state.can_undo,
             "estimate": self.estimate(),
             "ready": self.recogniser.is_ready(),
-            "busy": {name: self.jobs.long.is_busy(name) for name in ("audit", "choose", "compare")},
+            "busy": {name: self.jobs.long.is_busy(name) for name in LONG},
             "done": {name: result.get("version", 0) for name, result in self.jobs.results.items()},
             "chosen": self.jobs.results.get("choose"),
             "choosing": self.jobs.choosing,
@@ -97,6 +99,10 @@ class Views:
         values = self.source.data.vectors[index, :most].tolist()
         columns = self.source.data.columns[:most] or [f"feature {j + 1}" for j in range(len(values))]
         return [[name, float(f"{value:.6g}")] for name, value in zip(columns, values, strict=True)]
+
+    def whole(self, index: int) -> dict[str, Any]:
+        """A sample with all columns that a page shows."""
+        return {**self.describe(index), "row": self.row(index)}
 
     def random_sample(self, kind: str) -> int:
         """A sample to try: held out, from the pool, or labelled (which then does not answer for itself)."""
@@ -191,18 +197,21 @@ class Views:
         found = self.jobs.results.get("compare")
         if found is None:
             return None
-        k = len(found["classes"])
-        matrices = {}
-        for name, (_, truth, predicted) in found["answers"].items():
-            matrix = np.zeros((k, k), int)
-            np.add.at(matrix, (truth, predicted), 1)
-            matrices[name] = matrix.tolist()
+        every = range(len(found["classes"]))
+        matrices = {
+            name: confusion_matrix(truth, predicted, labels=every).tolist()
+            for name, (_, truth, predicted) in found["answers"].items()
+        }
         shown = {name: value for name, value in found.items() if name != "answers"}
         return {**shown, "confusion": matrices}
 
-    def confused(self, method: str, truth: int, predicted: int) -> dict[str, Any]:
-        """Samples in a cell of a confusion matrix."""
-        found = self.jobs.results.get("compare")
+    def confused(self, cell: Mapping[str, str]) -> dict[str, Any]:
+        """Samples in a cell of a confusion matrix: ``method``, and the numbers ``truth`` and ``predicted``."""
+        found, method = self.jobs.results.get("compare"), cell.get("method", "")
+        try:
+            truth, predicted = int(cell.get("truth", "")), int(cell.get("predicted", ""))
+        except ValueError:
+            raise ActionError("A cell has two numbers.") from None
         if found is None or method not in found["answers"]:
             raise ActionError("There is no such comparison.")
         members, given, answered = found["answers"][method]

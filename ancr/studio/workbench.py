@@ -1,13 +1,16 @@
 """The studio: what a page asks for, in terms of samples and labels, without anything of the web."""
 
+import csv
+import io
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ancr._core.spreadsheet import harmless
+from ancr.classifiers.settings import changed
 from ancr.samples.model_file import Model
-from ancr.studio.exports import labels_csv, trained_model
 from ancr.studio.jobs import Jobs
 from ancr.studio.journal import Journal
 from ancr.studio.openings import Source
@@ -197,12 +200,29 @@ class Studio:
         ]
 
     def labels_csv(self, raw: bool = False) -> str:
-        """The labels as CSV text."""
-        return labels_csv(self, raw)
+        """All samples with a label or a decision: name, label, where it came from, whether it is used.
+
+        Text that a spreadsheet would run as a formula gets an apostrophe in front, unless ``raw``.
+        """
+        state, file = self.state, io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["sample", "label", "given", "status"])
+        for index, name in enumerate(state.names):
+            if status := state.status(index):
+                row = [name, state.labels[index] or "", state.given[index] or "", status]
+                writer.writerow(row if raw else [harmless(text) for text in row])
+        return file.getvalue()
 
     def model(self) -> Model:
-        """The trained model."""
-        try:
-            return trained_model(self)
-        except ValueError as error:
-            raise ActionError(str(error)) from error
+        """The model of the labels of this moment, for ``ancr predict``."""
+        data, snapshot = self.source.data, self.recogniser.snapshot()
+        if snapshot.n_classes < 2:
+            raise ActionError("Label samples of at least two classes first; then there is a model.")
+        return Model(
+            changed(snapshot.classifier, {"temperature": self.recogniser.temperature(snapshot.classifier)}),
+            data.vectors[snapshot.members],
+            snapshot.labels,
+            data.names[snapshot.members],
+            features=data.features,
+            plan=self.source.plan,
+        )

@@ -56,12 +56,8 @@ def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
     """The code of the small problem is the optimum over all labelled samples."""
     recogniser, source = studio.recogniser, studio.source
     chosen = studio.state.adjusted(settings)
-    power = chosen.space.power
     queries = [Query(source.data.vectors[i], int(i), chosen) for i in studio.jobs.held_out[:30]]
     recogniser.fitted = None
-    recogniser.pairs = None if not settings else (power, recogniser._labelled.rows(power)[:70])
-    if settings:  # inner products of some of the samples are known, those of later ones are not
-        recogniser.pairs = (power, recogniser.pairs[1] @ recogniser.pairs[1].T)
     few = recogniser._over_few(queries)
     snapshot = recogniser.snapshot(chosen)
     whole = clone(chosen).fit(source.data.vectors[snapshot.members], snapshot.labels)
