@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from ancr._core.arrays import check_same_kind, in_double, to_numpy
 from ancr.dictionary.atoms import BaseDictionary, check_samples
@@ -39,17 +41,12 @@ def near_duplicates(dictionary: BaseDictionary, near: float = NEAR) -> list[Pair
         Share of the median distance to the nearest sample below which two samples count as the same.
     """
     exact = _where_distances_are_exact(dictionary)
-    limit, starts = _limit(exact, near), range(0, exact.n_atoms, _ROWS)
-    return _sorted([pair for start in starts for pair in _pairs_of(exact, start, limit)])
-
-
-def _pairs_of(dictionary: BaseDictionary, start: int, limit: float) -> list[Pair]:
-    rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-    apart = _distances(_atoms(dictionary, rows))
-    left, right = np.nonzero(apart <= limit)
-    keep = left + start < right
-    ends = np.sort([dictionary.order[left[keep] + start], dictionary.order[right[keep]]], axis=0)
-    return [Pair(*pair) for pair in zip(*ends.tolist(), apart[left[keep], right[keep]].tolist(), strict=True)]
+    limit, found = _limit(exact, near), []
+    for start, apart in _between_atoms(exact):
+        left, right = np.nonzero(np.triu(apart <= limit, start + 1))
+        ends = np.sort([exact.order[left + start], exact.order[right]], axis=0)
+        found += [Pair(*pair) for pair in zip(*ends.tolist(), apart[left, right].tolist(), strict=True)]
+    return _sorted(found)
 
 
 def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
@@ -65,11 +62,11 @@ def leaks(classifier: Any, X: Any, near: float = NEAR) -> list[Pair]:
         raise ValueError("leaks need k(y, y) of the rows of X, which space='precomputed' does not have")
     exact = _where_distances_are_exact(dictionary)
     limit, found = _limit(exact, near), []
-    for start in range(0, samples.shape[0], _ROWS):
-        rows = classifier.space_.rows(samples[start : min(start + _ROWS, samples.shape[0]), :])
+    for part in gen_batches(samples.shape[0], _ROWS):
+        rows = classifier.space_.rows(samples[part, :])
         apart = _distances(Queries.of(dictionary, rows).in_double.seen_by(exact))
         for row, atom in zip(*np.nonzero(apart <= limit), strict=True):
-            found.append(Pair(int(dictionary.order[atom]), start + int(row), float(apart[row, atom])))
+            found.append(Pair(int(dictionary.order[atom]), part.start + int(row), float(apart[row, atom])))
     return _sorted(found)
 
 
@@ -88,17 +85,17 @@ def _limit(dictionary: BaseDictionary, near: float) -> float:
 def _usual_distance(dictionary: BaseDictionary) -> float:
     """Median distance of an atom to the nearest other one."""
     nearest = []
-    for start in range(0, dictionary.n_atoms, _ROWS):
-        rows = slice(start, min(start + _ROWS, dictionary.n_atoms))
-        apart = _distances(_atoms(dictionary, rows))
-        apart[np.arange(apart.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
+    for start, apart in _between_atoms(dictionary):
+        np.fill_diagonal(apart[:, start:], np.inf)
         nearest.append(apart.min(axis=1))
     return float(np.median(np.concatenate(nearest)))
 
 
-def _atoms(dictionary: BaseDictionary, rows: slice) -> Queries:
-    """Atoms as queries, without a Gram matrix."""
-    return Queries.of(dictionary, dictionary.atoms[rows, :], squares=dictionary.squares[rows])
+def _between_atoms(dictionary: BaseDictionary) -> Iterator[tuple[int, np.ndarray]]:
+    """Distances of some atoms at a time to all, with the place of the first; without a Gram matrix."""
+    for rows in gen_batches(dictionary.n_atoms, _ROWS):
+        queries = Queries.of(dictionary, dictionary.atoms[rows, :], squares=dictionary.squares[rows])
+        yield rows.start, _distances(queries)
 
 
 def _distances(queries: Queries) -> np.ndarray:

@@ -115,8 +115,11 @@ class FewAtoms(Candidates):
     def joining(self) -> np.ndarray:
         """Rows outside that pull harder than those in use, at most so many as may join in a round."""
         used = np.flatnonzero(self.code)
-        products = self._space.of_unit_products(self._rows[self.chosen[used]] @ self._rows.T)
-        pull = self._cross - self.code[used] @ products
+        code, held = self.code[used].astype(self._rows.dtype), self._rows[self.chosen[used]]
+        if self._space.is_linear:  # one product with the combination, instead of one with each row
+            pull = self._cross - code @ held @ self._rows.T
+        else:
+            pull = self._cross - code @ self._space.of_unit_products(held @ self._rows.T)
         pull[self._banned] = pull[self.chosen] = -np.inf
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]

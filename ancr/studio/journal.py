@@ -47,13 +47,13 @@ class Journal:
     def __init__(self, folder: PathLike, fingerprint: str) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _Lock(folder / "lock")
+        self._lock: int | None = _locked(folder / "lock")
         try:
             self._lines = JsonLines(folder / "journal.jsonl")
             self.path = self._lines.path
             self._open(fingerprint)
         except BaseException:
-            self._lock.release()
+            self.close()
             raise
 
     def _open(self, fingerprint: str) -> None:
@@ -86,17 +86,21 @@ class Journal:
 
     def append(self, actions: Sequence[dict[str, Any]]) -> None:
         """Write actions and wait until they are on disk."""
-        if not self._lock.is_held:
+        if self._lock is None:
             raise ValueError(f"{self.path} is closed")
         self._lines.append(actions)
 
     def announce(self, address: str) -> None:
         """Tell a second studio on the same data where this one is."""
-        self._lock.announce(address)
+        assert self._lock is not None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, address.encode(), 0)
 
     def close(self) -> None:
         """Let another studio open the journal."""
-        self._lock.release()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __enter__(self) -> Self:
         return self
@@ -105,24 +109,14 @@ class Journal:
         self.close()
 
 
-class _Lock:
-    """A file that one process holds."""
-
-    def __init__(self, path: Path) -> None:
-        self._descriptor, self.is_held = os.open(path, os.O_CREAT | os.O_RDWR, 0o600), True
-        if CAN_LOCK and not lock(self._descriptor):  # elsewhere two studios are not told apart
-            address = os.read(self._descriptor, 200).decode(errors="replace").strip() or "an address not yet known"
-            self.release()
-            raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it")
-
-    def announce(self, address: str) -> None:
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, address.encode(), 0)
-
-    def release(self) -> None:
-        if self.is_held:
-            self.is_held = False
-            os.close(self._descriptor)
+def _locked(path: Path) -> int:
+    """The descriptor of a file that this process holds; a `StudioIsOpenError` if another does."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    if CAN_LOCK and not lock(descriptor):  # elsewhere two studios are not told apart
+        address = os.read(descriptor, 200).decode(errors="replace").strip() or "an address not yet known"
+        os.close(descriptor)
+        raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it")
+    return descriptor
 
 
 def _sync_folder(folder: Path) -> None:
