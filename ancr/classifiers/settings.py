@@ -190,9 +190,10 @@ def _made(data: Plain, where: str, allow: tuple[str, ...]) -> Any:
     kind = _found(data["class"], where, allow)
     if not isinstance(kind, type):
         raise SettingsError(f"{data['class']} is no class")
-    params = {
-        str(name): _from_data(value, _inside(where, name), allow) for name, value in data.get("params", {}).items()
-    }
+    given = data.get("params", {})
+    if not isinstance(given, dict):
+        raise SettingsError(f"'params' is {shown(str(given))}, but expected names with values")
+    params = {str(name): _from_data(value, _inside(where, name), allow) for name, value in given.items()}
     check_names(kind, params)
     return kind(**params)
 

@@ -79,8 +79,13 @@ def lying_archive():
     return bytes(content)
 
 
+def classifier(name="ancr:CRCClassifier", **params):
+    """A classifier as a model file writes it."""
+    return {"class": name, "params": params}
+
+
 HEADER = {
-    "format": "ancr-model", "version": [1, 0], "ancr": "0.1.0", "columns": ["a", "b"], "method": "CRC", "params": {},
+    "format": "ancr-model", "version": [2, 0], "ancr": "0.1.0", "columns": ["a", "b"], "classifier": classifier(),
     "features": "table", "standardize": False,
 }  # fmt: skip
 
@@ -308,26 +313,29 @@ MODELS = [
                                  labels=npy(np.array(["x"])), names=npy(np.array(["x"]))), NOT_A_MODEL),
     _model("objects", npz(header=np.array(json.dumps(HEADER)), samples=np.array([[{}]], object)), NOT_A_MODEL),
     *(_model(f"without {name}", model(drop=[name]), f"{NOT_A_MODEL}: '{name}' is missing")
-      for name in ("version", "columns", "method", "params", "features", "standardize", "samples", "labels", "names")),
+      for name in ("version", "columns", "classifier", "features", "standardize", "samples", "labels", "names")),
     *(_model(f"null {name}", model(**{name: None}), f"{NOT_A_MODEL}: '{name}' is 'None', but expected")
-      for name in ("version", "columns", "method", "params", "features", "standardize")),
+      for name in ("version", "columns", "classifier", "features", "standardize")),
     _model("version of text", model(version="1.0"), "'version' is '1.0', but expected two whole numbers"),
     _model("version of three", model(version=[1, 0, 0]), "but expected two whole numbers"),
     _model("version of truth", model(version=[True, False]), "but expected two whole numbers"),
-    _model("version of the future", model(version=[2, 0]), "has model format 2.0, but ancr"),
-    _model("params of a list", model(params=[1]), "'params' is '[1]', but expected names with values"),
+    _model("version of the future", model(version=[3, 0]), "has model format 3.0, but ancr"),
+    _model("version of the past", model(version=[1, 0]), "has model format 1.0, but ancr"),
+    _model("classifier of a list", model(classifier=[1]), "'classifier' is '[1]', but expected names with values"),
+    _model("params of a list", model(classifier={**classifier(), "params": [1]}),
+           "'params' is '[1]', but expected names with values"),
     _model("columns of numbers", model(columns=[1, 2]), "'columns' is '[1, 2]', but expected a list of texts"),
     _model("too few columns", model(columns=["a"]), "'columns' has 1 names, but the samples have 2"),
     _model("standardize no", model(standardize="no"), "'standardize' is 'no', but expected true or false"),
     _model("standardize 1", model(standardize=1), "'standardize' is '1', but expected true or false"),
-    _model("method of a number", model(method=7), "'method' is '7', but expected a text"),
-    _model("method of the system", model(method="os.system"), "method 'os.system' is unknown"),
-    _model("unknown parameter", model(params={"colour": 1}), "CRC has no parameter 'colour'"),
-    _model("null parameter", model(params={"alpha": None}), "alpha"),
-    _model("text parameter", model(params={"alpha": "much"}), "alpha"),
-    _model("nested parameter", model(params={"alpha": {"a": [1]}}), "alpha"),
-    _model("negative parameter", model(params={"alpha": -1}), "alpha"),
-    _model("infinite parameter", model(params={"alpha": float("nan")}), "alpha"),
+    _model("method of a number", model(classifier=classifier(7)), "bad.npz: 7 is not part of ancr"),
+    _model("method of the system", model(classifier=classifier("os:system")), "os:system is not part of ancr"),
+    _model("unknown parameter", model(classifier=classifier(colour=1)), "CRC has no parameter 'colour'"),
+    _model("null parameter", model(classifier=classifier(alpha=None)), "alpha"),
+    _model("text parameter", model(classifier=classifier(alpha="much")), "alpha"),
+    _model("nested parameter", model(classifier=classifier(alpha={"a": [1]})), "alpha"),
+    _model("negative parameter", model(classifier=classifier(alpha=-1)), "alpha"),
+    _model("infinite parameter", model(classifier=classifier(alpha=float("nan"))), "alpha"),
     _model("short names", model(names=np.array(["a"])), "'names' has shape (1,)"),
     _model("short labels", model(labels=np.array(["a"])), "'labels' has shape (1,)"),
     _model("numeric labels", model(labels=np.arange(6)), "'labels' has shape (6,) and type int64"),
@@ -445,7 +453,7 @@ OPTIONS = [
     Bad("setting given twice", "train good.csv -o out.npz --set alpha=1 --set alpha=2", "--set alpha is given twice"),
     Bad("setting given by its option, too", "train good.csv -o out.npz --kernel rbf --set space__kernel=poly",
         "--set space__kernel is given twice"),
-    Bad("gamma without a kernel", "train good.csv -o out.npz --gamma 1", "gamma goes with a kernel"),
+    Bad("gamma without a kernel", "train good.csv -o out.npz --gamma 1", "gamma requires a kernel"),
     Bad("negative setting", "train good.csv -o out.npz --set alpha=-1", "alpha"),
     Bad("text setting", "train good.csv -o out.npz --set alpha=much", "alpha"),
     Bad("null setting", "train good.csv -o out.npz --set alpha=null", "alpha"),
