@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import (
-    FILE,
-    check_output,
-    csv_file,
-    readable_errors,
-    say,
-    say_of,
-    takes_samples,
-)
+from ancr.cli.options import FILE, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ancr.cli.options import (
-    FILE,
-    check_output,
-    csv_file,
-    readable_errors,
-    say,
-    say_of,
-    takes_samples,
-)
+from ancr.cli.options import FILE, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,7 +50,7 @@ def own_method(made_from: Any, text: str | None = None) -> Method:
     Its parameters include a digest of the source code, so that a cell of another version is computed again.
     """
     text = text or _name(made_from)
-    build = _maker(made_from)
+    build = made_from if _makes(made_from) else partial(clone, made_from, safe=False)
     try:
         classifier = build()
     except (Exception, SystemExit) as error:
@@ -71,10 +71,6 @@ def method_name(made_from: Any) -> str:
 
 def _makes(made_from: Any) -> bool:
     return isinstance(made_from, type) or inspect.isfunction(made_from)
-
-
-def _maker(made_from: Any) -> Callable[[], Any]:
-    return made_from if _makes(made_from) else lambda: clone(made_from, safe=False)
 
 
 def _name(made_from: Any) -> str:

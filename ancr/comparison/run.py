@@ -105,7 +105,8 @@ def compare(
     if jobs is not None:
         _check_count("jobs", jobs, 1)
     if output is not None:
-        _check_output(output)
+        with naming("output"):
+            check_folder(Path(output) / "report.html", create=True)  # before the work
     everything = samples_in_memory(X, y, name, image_shape)
     if everything.n_unlabelled:
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
@@ -128,13 +129,6 @@ def compare(
 def _check_count(name: str, value: int, least: int) -> None:
     if not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
-def _check_output(output: str | os.PathLike[str]) -> None:
-    """Raise before the work if nothing can be written to the folder."""
-    with naming("output"):
-        folder = Path(output)
-    check_folder(folder / "report.html", create=True)
 
 
 def plan_comparison(source: UserSource, methods: Methods, protocols: str | Sequence[str], folder: Path) -> list[Plan]:

@@ -4,6 +4,7 @@ Also which of them are on this machine, and where.
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -50,9 +51,9 @@ class DatasetInfo:
     description: str
     size: str
     tree: str
-    roots: tuple[str, ...] = ()
-    markers: tuple[str, ...] = ()
-    sources: tuple[RemoteFile, ...] = ()
+    roots: Sequence[str] = ()
+    markers: Sequence[str] = ()
+    sources: Sequence[RemoteFile] = ()
     unavailable: str = ""
 
     @property
@@ -77,12 +78,8 @@ class DatasetInfo:
 
 def _read() -> dict[str, DatasetInfo]:
     facts = tomllib.loads(files("ancr.datasets").joinpath("registry.toml").read_text(encoding="utf-8"))
-    found = {}
-    for name, entry in facts.items():
-        sources = tuple(RemoteFile(**source) for source in entry.pop("sources", ()))
-        roots, markers = (tuple(entry.pop(key, ())) for key in ("roots", "markers"))
-        found[name] = DatasetInfo(name=name, roots=roots, markers=markers, sources=sources, **entry)
-    return found
+    read = {name: tuple(RemoteFile(**source) for source in entry.pop("sources", ())) for name, entry in facts.items()}
+    return {name: DatasetInfo(name=name, sources=sources, **facts[name]) for name, sources in read.items()}
 
 
 REGISTRY = _read()
