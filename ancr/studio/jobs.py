@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ancr.studio import insights
-from ancr.studio.background import Background
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import MOST_WITH_MATRIX, Recogniser, Snapshot
 from ancr.studio.state import ActionError, State
-from ancr.studio.worker import Worker
+from ancr.studio.worker import Background, Worker
 
 # Samples ranked ahead of the one that is asked for.
 _AHEAD = 12
