@@ -103,7 +103,7 @@ def train(path, tmp_path, *options):
 def studio_answers(source, vectors):
     """Labels and probabilities that a studio gives, at the temperature that a classifier has without calibration."""
 
-    def answers(studio):  # in the worker's thread, which alone touches the state
+    def answers():  # in the worker's thread, which alone touches the state
         classifier = studio.state.adjusted({"alpha": 0.1, "space__normalize": True})
         fitted = studio.recogniser.snapshot(classifier).fit()
         judged = studio.recogniser.judge([Query(vector, None, classifier) for vector in vectors])
@@ -225,7 +225,7 @@ def test_the_audit_of_a_studio_works_on_columns_with_units(tmp_path):
     studio = Studio(source)
     try:
         assert source.plan.standardize
-        assert audit_of(studio.recogniser.snapshot(), studio.held_out)["n"] == N
+        assert audit_of(studio.recogniser.snapshot(), studio.jobs.held_out)["n"] == N
     finally:
         studio.close()
 
