@@ -228,8 +228,9 @@ def _options_named() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if str(error).startswith(("methods ", "folds ", "protocol ")):
-            raise ValueError(f"--{error}") from error
+        text = str(error).replace("protocols: ", "protocol ", 1)
+        if text.startswith(("methods ", "folds ", "protocol ")):
+            raise ValueError(f"--{text}") from error
         raise
 
 

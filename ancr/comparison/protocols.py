@@ -68,7 +68,7 @@ def check_protocols(names: Sequence[str]) -> Sequence[str]:
     """
     unknown = [name for name in names if name not in PROTOCOLS]
     if unknown or not names:
-        got = f"protocol {unknown[0]!r} is unknown" if unknown else "protocols is empty"
+        got = f"protocols: {unknown[0]!r} is unknown" if unknown else "protocols is empty"
         raise ValueError(f"{got}; choose from {', '.join(PROTOCOLS)}")
     return names
 
