@@ -173,8 +173,8 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If one column is so much larger than the others that it decides nearly alone, or if weights have no effect
-            because nothing is paid for a code.
+            If one column is so much larger than the others that it dominates, or if weights have no effect because
+            there is no ridge.
         """
         space = self.make_space()
         X, y = self.checked(X, y)
@@ -195,7 +195,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def _warn_of_idle_weights(self) -> None:
         problem = self.solver_.problem
         if problem.dictionary.weights is not None and not (problem.quadratic.ridge or problem.quadratic.absolute):
-            message = "sample_weight: without a ridge (alpha) nothing is paid for a code, and only weights of 0 matter"
+            message = "sample_weight has no effect when alpha=0, except that samples of weight 0 are left out"
             warnings.warn(message, UserWarning, stacklevel=3)
 
     @available_if(_can_grow)
