@@ -42,18 +42,40 @@ def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
 
 
 def psd_inverse(matrix: Array, ridge: float) -> Array:
-    """Inverse of a positive definite matrix that contains ``ridge`` times the identity, C-ordered."""
+    """Inverse of a matrix that contains ``ridge`` times the identity, C-ordered; without a ridge the pseudo-inverse."""
     _check_finite(matrix)
+    if not ridge:
+        return psd_solver(matrix)(identity_like(matrix))
     if is_non_numpy(matrix):
         return _inverse_elsewhere(matrix, ridge)
     potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factor, failed = potrf(matrix, lower=False)
     if failed:
-        return _through_eigenvalues(matrix, ridge)(np.eye(len(matrix), dtype=matrix.dtype))
+        return _through_eigenvalues(matrix, ridge)(identity_like(matrix))
     half = potri(factor, lower=False, overwrite_c=True)[0]  # zero below the diagonal, as the factor was
     inverse = half + half.T
     inverse[np.diag_indices_from(inverse)] *= 0.5
     return inverse
+
+
+def psd_inverse_on_plane(matrix: Array, ridge: float) -> tuple[Array, Array]:
+    """The inverse of H on Σw = 0, which maps b to the minimiser of wᵀHw − 2bᵀw, and the c of least cᵀHc on Σc = 1.
+
+    With c = 1/n + w and P the projection on Σw = 0, PHP·w = P(b − H1/n) is what minimises cᵀHc − 2bᵀc on Σc = 1.
+    """
+    inverse = about_mean(about_mean(psd_inverse(definite_on_plane(matrix), ridge)).T).T
+    return inverse, 1.0 / matrix.shape[0] - inverse @ namespace(matrix).mean(matrix, axis=0)
+
+
+def definite_on_plane(matrix: Array) -> Array:
+    """PHP, with P the projection on Σw = 0, plus a multiple of 11ᵀ, which makes it definite without touching w."""
+    matrix = about_mean(about_mean(matrix).T)
+    return matrix + (float(namespace(matrix).linalg.trace(matrix)) / matrix.shape[0] or 1.0) / matrix.shape[0]
+
+
+def about_mean(columns: Array) -> Array:
+    """Columns minus their means."""
+    return columns - namespace(columns).mean(columns, axis=0)
 
 
 def lower_factor(matrix: Array) -> Array:
@@ -73,6 +95,11 @@ def solve_lower(factor: Array, right: Array) -> Array:
     return xp.linalg.solve(factor, right)
 
 
+def identity_like(matrix: Array) -> Array:
+    """The identity of the size and kind of a matrix."""
+    return namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+
+
 def _check_finite(matrix: Array) -> None:
     xp = namespace(matrix)
     if not bool(xp.isfinite(xp.sum(xp.abs(matrix)))):
@@ -80,8 +107,7 @@ def _check_finite(matrix: Array) -> None:
 
 
 def _inverse_elsewhere(matrix: Array, ridge: float) -> Array:
-    xp = namespace(matrix)
-    identity = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+    xp, identity = namespace(matrix), identity_like(matrix)
     if not _well_conditioned(matrix, ridge):
         return _through_eigenvalues(matrix, ridge)(identity)
     try:

@@ -16,9 +16,9 @@ from scipy.linalg import qr, svdvals
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ancr._core.arrays import Array, to_numpy
-from ancr._core.psd import psd_solver
+from ancr._core.psd import about_mean, definite_on_plane, psd_solver
 from ancr.axes.problem import Problem
-from ancr.dictionary.atoms import BaseDictionary, about_mean
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import checked
 from ancr.dictionary.psd_checks import eigenvalues_of
 
@@ -85,9 +85,7 @@ class Hessian:
         if n > _MOST_ATOMS:
             return None
         matrix = self.times(np.eye(n))
-        if self._on_plane:
-            matrix = about_mean(about_mean(matrix).T)
-            matrix += (float(np.trace(matrix)) / n or 1.0) / n
+        matrix = definite_on_plane(matrix) if self._on_plane else matrix
         return partial(_steps, psd_solver(matrix, self.problem.quadratic.ridge), self._on_plane)
 
     @cached_property

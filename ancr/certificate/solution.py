@@ -164,10 +164,6 @@ class Solution:
         history = None if self.history is None else take_rows(self.history.T, chosen).T
         return replace(self, **taken, queries=self.queries.take(chosen), history=history)
 
-    def with_history(self) -> Solution:
-        """The same solution with its objective as the history, for a solver that records no iterations."""
-        return replace(self, history=self.objective[None, :])
-
     @classmethod
     def join(cls, parts: Sequence[Solution]) -> Solution:
         """The solutions of consecutive blocks of queries as one."""

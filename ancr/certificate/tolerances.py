@@ -33,3 +33,8 @@ class Tolerances:
 
 _DOUBLE = Tolerances(gap=1e-8, feasibility=1e-12, admm=1e-5)
 _SINGLE = Tolerances(gap=1e-6, feasibility=1e-5, admm=1e-4)
+
+
+def not_certified(unmet: int, total: int, tol: float) -> str:
+    """The warning about queries that could not be certified."""
+    return f"{unmet} of {total} queries could not be certified optimal to tol={tol:g}"

@@ -424,8 +424,3 @@ def bounds_of(sorted_codes: np.ndarray, n_classes: int) -> np.ndarray:
 def kind_of_labels(classes: np.ndarray) -> str:
     """Kind of the labels: numbers, strings or objects. Only labels of the same kind can be sorted together."""
     return "number" if classes.dtype.kind in "biuf" else classes.dtype.kind
-
-
-def about_mean(columns: np.ndarray) -> np.ndarray:
-    """Columns minus their means."""
-    return columns - columns.mean(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack
 
 from ancr._core.arrays import Array, is_single, to_numpy
-from ancr.dictionary.atoms import about_mean
+from ancr._core.psd import about_mean
 
 # By this share of the longest atom's square, eigenvalues of a Gram matrix may be negative from rounding alone, in
 # single precision and in double.

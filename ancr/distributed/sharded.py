@@ -23,13 +23,13 @@ from ancr._core.files import PathLike
 from ancr.axes.problem import Problem
 from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import Space
+from ancr.certificate.tolerances import not_certified
 from ancr.dictionary.atoms import kind_of_labels
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.products import Queries
 from ancr.distributed.shards import Description, Question, Shard, ShardAnswer, ShardedQuery, price
 from ancr.solvers.choice import find_solver
 from ancr.solvers.working_set.pricing import settle
-from ancr.solvers.working_set.thresholds import not_certified
 
 # Queries whose candidates the client holds at once.
 BLOCK_QUERIES = 256

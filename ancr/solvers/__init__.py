@@ -21,7 +21,6 @@ from ancr.solvers.admm import ADMM
 from ancr.solvers.choice import PARAMETER_CONSTRAINTS, SOLVERS, make_solver
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
-from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.sparse_augmented import SparseAugmented
@@ -29,8 +28,7 @@ from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import HostWorkingSet
 
 __all__ = [
-    "ADMM", "PARAMETER_CONSTRAINTS", "SOLVERS", "ClosedForm", "DeviceWorkingSet", "GramClosedForm", "HostWorkingSet",
-    "InteriorPoint",
+    "ADMM", "PARAMETER_CONSTRAINTS", "SOLVERS", "ClosedForm", "DeviceWorkingSet", "HostWorkingSet", "InteriorPoint",
     "Problem", "Relaxed", "Solution", "Solver", "SparseAugmented", "make_solver", "solve",
 ]  # fmt: skip
 

@@ -18,12 +18,12 @@ from ancr.axes.sets import SETS
 from ancr.certificate.solution import Solution
 from ancr.dictionary.derived import mirrored, rescaled
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
+from ancr.solvers.contract import ExactSolver
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import refuses
 
 
-class DeviceAbsolute(Solver):
+class DeviceAbsolute(ExactSolver):
     """The ℓ1 problem on the free and the non-negative set, for all queries in lock-step.
 
     Parameters
@@ -31,13 +31,6 @@ class DeviceAbsolute(Solver):
     tol : float or None
         Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
     """
-
-    name = "exact"
-    options = ("tol",)
-    is_exact = True
-
-    def __init__(self, tol: float | None = None) -> None:
-        self.tol = tol
 
     def refuses(self, problem: Problem) -> str | None:
         """It supports arrays other than NumPy's, and needs an ℓ1 term without class terms."""
@@ -51,6 +44,7 @@ class DeviceAbsolute(Solver):
 
     def set_up(self) -> None:
         """Mirror the atoms and prepare the solver over both halves."""
+        super().set_up()
         dictionary: Any = self.problem.dictionary
         quadratic: Quadratic = self.problem.quadratic
         self._factors = None if quadratic.multiples is None else 1.0 / quadratic.multiples
@@ -60,14 +54,9 @@ class DeviceAbsolute(Solver):
         if self._signed:
             both = None if quadratic.surcharges is None else np.tile(quadratic.surcharges, 2)
             dictionary, quadratic = mirrored(dictionary), replace(quadratic, surcharges=both)
-        exact: Any = DeviceWorkingSet(self.tol)
-        self._exact = exact.prepare(replace(
-            self.problem, dictionary=dictionary, quadratic=quadratic, constraint=SETS["nonnegative"]
-        ))  # fmt: skip
-
-    def warning(self, unmet: int, total: int) -> str | None:
-        """As for the exact solver."""
-        return self._exact.warning(unmet, total)
+        orthant = SETS["nonnegative"]
+        inner = replace(self.problem, dictionary=dictionary, quadratic=quadratic, constraint=orthant)
+        self._exact = DeviceWorkingSet(self.tol).prepare(inner)
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
@@ -78,5 +67,4 @@ class DeviceAbsolute(Solver):
             codes = codes[:, :n] - codes[:, n:]
         if self._factors is not None:
             codes = codes * xp.astype(self.problem.dictionary.like(self._factors), codes.dtype)
-        solution = Solution(codes, inner.n_iter, inner.converged, self.problem, queries)
-        return solution.with_history() if history else solution
+        return Solution(codes, inner.n_iter, inner.converged, self.problem, queries)

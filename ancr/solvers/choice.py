@@ -15,7 +15,6 @@ from ancr.solvers.absolute import DeviceAbsolute
 from ancr.solvers.admm import ADMM
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
-from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.working_set.device import DeviceWorkingSet
@@ -23,8 +22,8 @@ from ancr.solvers.working_set.host import HostWorkingSet
 
 # What each name stands for: the first of these that does not refuse the problem.
 SOLVERS: dict[str, tuple[Callable[..., Solver], ...]] = {
-    "exact": (ClosedForm, GramClosedForm, DeviceWorkingSet, DeviceAbsolute, HostWorkingSet, Relaxed),
-    "closed_form": (ClosedForm, GramClosedForm),
+    "exact": (ClosedForm, DeviceWorkingSet, DeviceAbsolute, HostWorkingSet, Relaxed),
+    "closed_form": (ClosedForm,),
     "admm": (ADMM,),
     "interior_point": (InteriorPoint,),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ancr._core.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_sums
-from ancr._core.psd import psd_solver
+from ancr._core.arrays import Array, add_to_diagonal, concat_columns, in_double, namespace, row_major, row_sums
+from ancr._core.psd import psd_inverse, psd_inverse_on_plane, psd_solver
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.solution import Solution
@@ -15,7 +15,7 @@ from ancr.solvers.contract import Solver
 
 
 class ClosedForm(Solver):
-    """Free and affine codes: an affine map of the query, c = offset + (y − centre)·operator.
+    """Free and affine codes: an affine map of the query or, without coordinates, of its inner products k.
 
     **Free** (CRC): c = H⁻¹b. For H = XᵀX + λI the identity H⁻¹Xᵀ = Xᵀ(XXᵀ + λI)⁻¹ lets the factorisation run on
     the smaller of n and d.
@@ -29,13 +29,13 @@ class ClosedForm(Solver):
     Σc = 1 the mean atom and 1/n become the weighted ones, with shares in proportion to 1/λ_j: then Σc = 1 is again met
     automatically.
 
-    With class blocks in H there is no such shortcut, and the whole n × n matrix is factored.
+    With class blocks in H, or without coordinates, there is no such shortcut, and the whole n × n matrix is factored.
+    Classes alone (NSC) have a block-diagonal H: one small operator per class.
 
     If H is singular, the code of least norm is returned.
     """
 
     name = "closed_form"
-    on_coordinates = True
     is_exact = True
 
     def refuses(self, problem: Problem) -> str | None:
@@ -46,29 +46,43 @@ class ClosedForm(Solver):
 
     def set_up(self) -> None:
         """Factor what all queries share."""
-        affine = self.problem.constraint.sums_to_one
+        through = _ThroughCoordinates if self.problem.dictionary.has_coordinates else _ThroughProducts
+        self._codes: _ThroughCoordinates | _ThroughProducts = through(self.problem)
+
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        codes, xp = self._codes(queries), self.problem.dictionary.xp
+        if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
+            codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
+        once = xp.ones_like(codes[:, 0], dtype=xp.int64)
+        return Solution(codes, once, xp.isfinite(row_sums(codes)), self.problem, queries)
+
+
+class _ThroughCoordinates:
+    """c = offset + (y − centre)·operator."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._affine = problem.constraint.sums_to_one
         # The origin is moved below, where the offset is known.
-        self._work = replace(self.problem, fixed_origin=True).standard_form.problem
+        self._work = replace(problem, fixed_origin=True).standard_form.problem
         dictionary: Any = self._work.dictionary  # one with coordinates
-        quadratic = self._work.quadratic
-        atoms, xp = dictionary.coordinates, dictionary.xp
-        narrow = dictionary.n_features < dictionary.n_atoms
+        quadratic, atoms, xp = self._work.quadratic, dictionary.coordinates, dictionary.xp
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
-        if quadratic.blocks and (affine or quadratic.gram):
-            self._prepare_dense(affine)
+        if quadratic.blocks and (self._affine or quadratic.gram):
+            self._prepare_dense()
         elif quadratic.blocks:
             # H is block-diagonal: each class has its own small ridge problem.
             alone = replace(quadratic, gram=quadratic.blocks, blocks=0.0)
             blocks = [block for block in dictionary.blocks if block.stop > block.start]
             operators = [ridge_operator(atoms[block, :], alone.of_atoms(block)) for block in blocks]
             self._operator = xp.concat(operators, axis=1)
-        elif affine:
+        elif self._affine:
             self._prepare_affine()
         else:
             # The dictionary holds this product, and extends it when it grows.
+            narrow = dictionary.n_features < dictionary.n_atoms
             held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
             self._operator = ridge_operator(atoms, quadratic, held if quadratic.surcharges is None else None)
-        self._largest = float(xp.max(xp.abs(self._operator)))
 
     def _prepare_affine(self) -> None:
         """Operator, centre and offset through the smaller of n and d."""
@@ -91,56 +105,72 @@ class ClosedForm(Solver):
         self._offset = xp.astype(share + rounded @ operator, atoms.dtype)
         self._operator = row_major(operator, atoms.dtype)
 
-    def _prepare_dense(self, affine: bool) -> None:
-        """Operator and offset from the whole n × n matrix H.
-
-        Affine: with c = 1/n + w and P the projection on 1ᵀw = 0, PHP·w = P(b − H1/n). A multiple of 11ᵀ makes the
-        matrix definite without touching w.
-        """
-        dictionary, quadratic = self._work.dictionary, self._work.quadratic
-        xp, double = dictionary.xp, dictionary.in_double  # rounding of a single-precision H exceeds many a ridge
+    def _prepare_dense(self) -> None:
+        """Operator and offset from the whole n × n matrix H."""
+        quadratic, dictionary = self._work.quadratic, self._work.dictionary
+        double = dictionary.in_double  # rounding of a single-precision H exceeds many a ridge
         matrix, right = quadratic.matrix(double), quadratic.target * double.coordinates
-        n = matrix.shape[0]
-        if affine:
-            even = -xp.mean(matrix, axis=1)
-            matrix = _centred(_centred(matrix).T)
-            size = float(xp.linalg.trace(matrix)) / n or 1.0
-            solve = psd_solver(matrix + size / n, quadratic.ridge)
-            offset = solve(even - xp.mean(even))
-            self._offset = xp.astype(1.0 / n + offset - xp.mean(offset), dictionary.dtype)
-            operator = _centred(solve(_centred(right)))
+        if self._affine:
+            inverse, offset = psd_inverse_on_plane(matrix, quadratic.ridge)
+            self._offset, operator = dictionary.xp.astype(offset, dictionary.dtype), inverse @ right
         else:
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = row_major(operator.T, dictionary.dtype)
 
-    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
-        """Code a block of queries."""
-        rows = queries.rows
-        self._check_distance(rows)
+    def __call__(self, queries: Queries) -> Array:
+        self._check_distance(queries.rows)
         codes = (queries.seen_by(self._work.dictionary).rows - self._centre) @ self._operator
         codes += self._offset
-        if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
-            codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
-        xp = self.problem.dictionary.xp
-        once = xp.ones_like(rows[:, 0], dtype=xp.int64)
-        solution = Solution(codes, once, self._finite(rows, codes), self.problem, queries)
-        return solution.with_history() if history else solution
+        return codes
 
-    def _check_distance(self, queries: Array) -> None:
+    def _check_distance(self, rows: Array) -> None:
         """On a cone codes shrink with their query; on Σc = 1 the squares of far queries would overflow."""
-        xp, summed = self.problem.dictionary.xp, self.problem.constraint.sums_to_one
-        if summed and queries.shape[0] and float(xp.max(xp.abs(queries))) * self._work.dictionary.units > 1e150:
+        xp = namespace(rows)
+        if self._affine and rows.shape[0] and float(xp.max(xp.abs(rows))) * self._work.dictionary.units > 1e150:
             raise ValueError("queries must be at most 1e150 times as long as the atoms; rescale them")
 
-    def _finite(self, queries: Array, codes: Array) -> Array:
-        """Whether no code has overflowed; looked at only where one could."""
-        xp = self.problem.dictionary.xp
-        largest = (
-            float(xp.max(xp.abs(queries))) * self._work.dictionary.units * max(self._largest * queries.shape[1], 1.0)
-        )
-        if largest < 0.01 * float(xp.finfo(codes.dtype).max):
-            return xp.ones_like(queries[:, 0], dtype=xp.bool)
-        return xp.all(xp.isfinite(codes), axis=1)
+
+class _ThroughProducts:
+    """c = offset + target·k·H⁻¹ in a space without coordinates, block by block where H is block-diagonal."""
+
+    def __init__(self, problem: Problem) -> None:
+        dictionary, quadratic = problem.dictionary, problem.quadratic
+        double, xp, offset = dictionary.in_double, dictionary.xp, 0.0 * dictionary.squares
+        self._blocks = [slice(0, dictionary.n_atoms)]
+        if problem.constraint.sums_to_one:
+            inverse, offset = psd_inverse_on_plane(quadratic.matrix(double), quadratic.ridge)
+            inverses = [inverse]
+        elif quadratic.gram:
+            inverses = [psd_inverse(quadratic.matrix(double), quadratic.ridge)]
+        else:
+            # A class may be known by name alone, and has no matrix then.
+            self._blocks = [block for block in dictionary.blocks if block.stop > block.start]
+            grams = [gram for gram in double.block_grams if gram.shape[0]]
+            parts = zip(grams, map(quadratic.of_atoms, self._blocks), strict=True)
+            shifted = [add_to_diagonal(quadratic.blocks * gram, part.prices_like(gram)) for gram, part in parts]
+            inverses = [psd_inverse(matrix, quadratic.ridge) for matrix in shifted]
+        # In the precision of the atoms, but for sums, which come from double precision.
+        self._offset = xp.astype(offset, dictionary.dtype)
+        self._operators = [row_major(quadratic.target * inverse, dictionary.dtype) for inverse in inverses]
+        sums = (quadratic.target * xp.sum(inverse, axis=0) for inverse in inverses)
+        self._sums = [xp.astype(each, dictionary.dtype) for each in sums]
+
+    def __call__(self, queries: Queries) -> Array:
+        triples = zip(self._blocks, self._operators, self._sums, strict=True)
+        codes = concat_columns([_part(queries.cross[:, block], *own) for block, *own in triples])
+        codes += self._offset
+        return codes
+
+
+def _part(cross: Array, operator: Array, sums: Array) -> Array:
+    """Entries of the atoms of one block.
+
+    What all inner products have in common nearly cancels in the product: its part is known exactly.
+    """
+    common = namespace(cross).mean(cross, axis=1, keepdims=True)
+    part = (cross - common) @ operator
+    part += common * sums
+    return part
 
 
 def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None, share: Array | None = None) -> Array:
@@ -172,8 +202,3 @@ def _made_definite(gram: Array, null: Array) -> Array:
     xp = namespace(gram)
     size = float(xp.linalg.trace(gram)) / gram.shape[0] or 1.0
     return gram + null[:, None] * (null * (size / float(xp.sum(null * null))))
-
-
-def _centred(columns: Array) -> Array:
-    """Columns minus their means."""
-    return columns - namespace(columns).mean(columns, axis=0)

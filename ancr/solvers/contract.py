@@ -14,6 +14,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +23,7 @@ from ancr._core.arrays import BLOCK_ROWS, Array, map_rows, namespace
 from ancr._core.axis import AxisObject
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.certificate.tolerances import Tolerances, not_certified
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 
@@ -106,14 +108,20 @@ class Solver(AxisObject, ABC):
 
     @abstractmethod
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
-        """Code a block of queries; ``history`` keeps the objective after each iteration.
+        """Code a block of queries; ``history`` keeps the objective after each iteration, where there are iterations.
 
         ``queries`` has the rows, and computes their products with the atoms once for all that ask.
         """
 
     def solve(self, rows: Array, history: bool = False) -> Solution:
         """Code queries that are given as rows, all in one block."""
-        return self.solve_block(Queries.of(self.problem.dictionary, rows), history)
+        return self._coded(Queries.of(self.problem.dictionary, rows), history)
+
+    def _coded(self, queries: Queries, history: bool) -> Solution:
+        """A block that is coded; a solver that records no iterations has its objective as the history."""
+        solution = self.solve_block(queries, history)
+        unrecorded = history and solution.history is None
+        return replace(solution, history=solution.objective[None, :]) if unrecorded else solution
 
     def warning(self, unmet: int, total: int) -> str | None:
         """What to tell a user when ``unmet`` > 0 of ``total`` queries did not converge; None for nothing."""
@@ -124,7 +132,7 @@ class Solver(AxisObject, ABC):
         rows: Array,
         then: Callable[[Solution], Any],
         first: Callable[[Array], Array] | None = None,
-        **options: Any,
+        history: bool = False,
     ) -> list[Any]:
         """Code queries block by block, in parallel, and hand each block's solution to ``then(solution)``.
 
@@ -138,7 +146,7 @@ class Solver(AxisObject, ABC):
             return Queries.of(dictionary, rows[block, :] if first is None else first(rows[block, :]))
 
         def work(block: slice) -> Any:
-            solution = self.solve_block(queries(block), **options)
+            solution = self._coded(queries(block), history)
             result = then(solution)
             solution.queries.release()
             # Last, because work that ran out of memory is repeated.
@@ -151,3 +159,28 @@ class Solver(AxisObject, ABC):
         if (total := sum(unmet)) and (message := self.warning(total, rows.shape[0])):
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return results
+
+
+class ExactSolver(Solver):
+    """A solver of the optimum by iteration, which reports queries whose gap is not below a tolerance.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative gap a query must reach to count as converged; None means 1e-8, in float32 1e-6.
+    """
+
+    name = "exact"
+    options: ClassVar[tuple[str, ...]] = ("tol",)
+    is_exact = True
+
+    def __init__(self, tol: float | None = None) -> None:
+        self.tol: Any = tol
+
+    def set_up(self) -> None:
+        """Choose the tolerance, where none is given."""
+        self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+
+    def warning(self, unmet: int, total: int) -> str | None:
+        """Report queries that could not be certified."""
+        return not_certified(unmet, total, self.tol)

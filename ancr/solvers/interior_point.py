@@ -69,5 +69,4 @@ class InteriorPoint(Solver):
         weight = float(self.problem.quadratic.absolute)
         follow_central_path(self._atoms, queries.rows.astype(np.float64), weight, self.tol, MAX_ITER, codes, n_iter)
         codes = (codes * self._factors).astype(self.problem.dictionary.dtype)
-        solution = Solution(codes, n_iter, n_iter < MAX_ITER, self.problem, queries)
-        return solution.with_history() if history else solution
+        return Solution(codes, n_iter, n_iter < MAX_ITER, self.problem, queries)

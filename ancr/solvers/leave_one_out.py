@@ -34,14 +34,13 @@ from ancr._core.arrays import (
     namespace,
     row_dots,
 )
-from ancr._core.psd import psd_inverse
+from ancr._core.psd import psd_inverse, psd_inverse_on_plane
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import ProductsDictionary, rescaled
 from ancr.dictionary.products import Queries
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
-from ancr.solvers.gram_closed_form import GramClosedForm
 from ancr.solvers.relaxed import Relaxed, factors_of, from_last_pricing, inner_problem, shift
 from ancr.solvers.whitening import spectrum
 from ancr.solvers.working_set.device import DeviceWorkingSet
@@ -52,13 +51,7 @@ from ancr.solvers.working_set.host import HostWorkingSet, Run
 BLOCK_ROWS = 1024
 
 # Solvers whose problems can be solved for each atom without it.
-_SOLVERS: tuple[Solver, ...] = (
-    ClosedForm(),
-    GramClosedForm(),
-    DeviceWorkingSet(),
-    HostWorkingSet(),
-    Relaxed(),
-)
+_SOLVERS: tuple[Solver, ...] = (ClosedForm(), DeviceWorkingSet(), HostWorkingSet(), Relaxed())
 
 # c and z of some atoms, and how many of them were not coded to the tolerance.
 Block = Callable[[slice], tuple[Any, Any, int]]
@@ -130,23 +123,21 @@ class LeaveOneOut:
         quadratic = problem.quadratic
         # The ridge would be lost in the rounding of a single-precision Gram matrix.
         dictionary = self._double
-        inverse = psd_inverse(quadratic.matrix(dictionary), quadratic.ridge)
-        xp = dictionary.xp
-        sums, plane, total = 0.0 * inverse[0, :], inverse, 1.0
+        matrix, xp = quadratic.matrix(dictionary), dictionary.xp
         if problem.constraint.sums_to_one:
-            sums = xp.sum(inverse, axis=1)
-            total = float(xp.sum(sums))
-            plane = inverse - sums[:, None] * (sums / total)
+            inverse, offset = psd_inverse_on_plane(matrix, quadratic.ridge)
+        else:
+            inverse, offset = psd_inverse(matrix, quadratic.ridge), 0.0
         linear = quadratic.target * dictionary.gram if quadratic.blocks else None
-        diagonal = xp.linalg.diagonal(plane)
+        diagonal = xp.linalg.diagonal(inverse)
 
         def block(rows: slice) -> tuple[Any, Any, int]:
             if linear is None:  # scaled so that the own entry is −1, row i represents x_i by the others
-                codes = -plane[rows, :] / diagonal[rows][:, None]
+                codes = -inverse[rows, :] / diagonal[rows][:, None]
             else:
-                codes = _without_own(xp.asarray(linear[rows, :], copy=True), rows) @ plane + sums / total
+                codes = _without_own(xp.asarray(linear[rows, :], copy=True), rows) @ inverse + offset
                 # Entry i is brought to zero; on Σc = 1 the sum stays the same.
-                codes -= (xp.linalg.diagonal(codes[:, rows]) / diagonal[rows])[:, None] * plane[rows, :]
+                codes -= (xp.linalg.diagonal(codes[:, rows]) / diagonal[rows])[:, None] * inverse[rows, :]
             codes = xp.astype(_without_own(codes, rows), self.dictionary.dtype, copy=False)
             return codes, codes, 0
 
@@ -180,13 +171,13 @@ class LeaveOneOut:
             # b of an atom is a row of the Gram matrix only if queries and atoms have the same centre.
             same = problem.quadratic.target == problem.quadratic.gram
             return replace(problem, fixed_origin=not same), zeros, xp.ones_like(zeros)
-        spectrum_ = self._spectrum_of(problem)
+        whitened = self._spectrum_of(problem)(shift(problem))
         # The rank-one update is one of b about the given origin.
-        inner = inner_problem(problem, spectrum_.at(shift(problem)).dictionary)
+        inner = inner_problem(problem, whitened.dictionary)
         factors = factors_of(problem)
         ratio = xp.ones_like(zeros) if factors is None else problem.dictionary.like(factors**2)
         # 1 − h is small for an isolated atom: h must not come from a product in single precision.
-        return inner, spectrum_.leverage(shift(problem)), ratio
+        return inner, whitened.leverage, ratio
 
     def _in_lock_step(self, problem: Problem) -> Block:
         """Blocks on the device of the atoms."""

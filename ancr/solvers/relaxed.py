@@ -36,7 +36,7 @@ from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
+from ancr.solvers.contract import ExactSolver
 from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import HostWorkingSet, Run, refuses
@@ -45,7 +45,7 @@ from ancr.solvers.working_set.host import HostWorkingSet, Run, refuses
 _HARD = 1e12
 
 
-class Relaxed(Solver):
+class Relaxed(ExactSolver):
     """Exact solver of the relaxed problem, for the non-negative and simplex sets.
 
     Parameters
@@ -58,16 +58,15 @@ class Relaxed(Solver):
         As for `HostWorkingSet`.
     """
 
-    name = "exact"
     options = ("tol", "code")
     block_rows = HostWorkingSet.block_rows
-    is_exact = True
     relaxes = True
 
     _spectrum: Any = None  # shared along a path of μ
 
     def __init__(self, tol: float | None = None, code: str | None = None, gram_budget: int = LARGEST_H_ON_HOST) -> None:
-        self.tol, self.code, self.gram_budget = tol, code, gram_budget
+        super().__init__(tol)
+        self.code, self.gram_budget = code, gram_budget
 
     def refuses(self, problem: Problem) -> str | None:
         """It relaxes inequalities, so the set must have some."""
@@ -94,14 +93,15 @@ class Relaxed(Solver):
 
     def set_up(self) -> None:
         """Whiten the atoms and prepare the exact solver over them."""
+        super().set_up()
         form = self.problem.standard_form
         problem = form.problem
         factors = factors_of(problem)
         if self._spectrum is None or form.factor != 1.0 or factors is not None:
             given = problem.dictionary if factors is None else rescaled(problem.dictionary, factors)
-            whiten: Any = whitening(given, shift(problem))
+            whiten = whitening(given, shift(problem))
         else:
-            whiten = self._spectrum.at(shift(problem))
+            whiten = self._spectrum(shift(problem))
         self._form, self._whiten = form, whiten
         inner = inner_problem(problem, whiten.dictionary)
         there = inner.dictionary.is_non_numpy
@@ -113,10 +113,6 @@ class Relaxed(Solver):
     def warm_up(self, queries: Queries) -> None:
         """As for the exact solver."""
         self._exact.warm_up(self._whitened(queries))
-
-    def warning(self, unmet: int, total: int) -> str | None:
-        """As for the exact solver."""
-        return self._exact.warning(unmet, total)
 
     def _whitened(self, queries: Queries) -> Queries:
         moved, dictionary = self._form.queries(queries), self._exact.problem.dictionary
@@ -131,8 +127,7 @@ class Relaxed(Solver):
         xp = self.problem.dictionary.xp
         converged = inner.converged & xp.isfinite(row_sums(codes))  # c can exceed the range of single precision
         in_set = self.code == "z"
-        solution = RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner, in_set=in_set)
-        return solution.with_history() if history else solution
+        return RelaxedSolution(codes, inner.n_iter, converged, self.problem, queries, inner=inner, in_set=in_set)
 
     def _solved(self, whitened: Queries) -> tuple[Solution, Any]:
         """The solution in z, and the codes that were asked for."""

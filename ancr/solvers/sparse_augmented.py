@@ -10,7 +10,6 @@ from ancr._core.arrays import like
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.dictionary.products import Queries
-from ancr.solvers.choice import make_solver
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
 from ancr.solvers.matching_pursuit import matching_pursuit
@@ -43,7 +42,7 @@ class SparseAugmented(Solver):
         """Prepare the ridge code, and the Gram matrix."""
         dictionary = self.problem.dictionary
         self.n_nonzero = min(self.n_nonzero, dictionary.n_atoms, dictionary.dimension)
-        self._ridge = make_solver("closed_form", self.problem)
+        self._ridge = ClosedForm().prepare(self.problem)
         self._gram = dictionary.gram
         weights = np.ones(dictionary.n_atoms) if dictionary.weights is None else dictionary.weights
         self._weights = like(np.asarray(weights, float), dictionary.gram)
@@ -55,9 +54,8 @@ class SparseAugmented(Solver):
         solution = self._ridge.solve_block(queries)
         products = self._gram, queries.cross, self._weights, self.n_nonzero, self._rounding
         if self.problem.dictionary.is_non_numpy:
-            solution = replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
-        else:
-            from ancr.solvers.sparse_kernels import add_matching_pursuit
+            return replace(solution, sorted_codes=solution.sorted_codes + matching_pursuit(*products))
+        from ancr.solvers.sparse_kernels import add_matching_pursuit
 
-            add_matching_pursuit(*products, solution.sorted_codes)
-        return solution.with_history() if history else solution
+        add_matching_pursuit(*products, solution.sorted_codes)
+        return solution

@@ -2,133 +2,82 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
-from ancr._core.arrays import Array, add_to_diagonal, device, in_double, namespace, row_major
-from ancr._core.psd import lower_factor, solve_lower
-from ancr.dictionary.coordinates import Dictionary
+from ancr._core.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_squares
+from ancr._core.psd import identity_like, lower_factor, solve_lower
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import WhitenedDictionary
-from ancr.dictionary.inner_products import GramDictionary
 
 # Below this share of the sum of all eigenvalues, μ would be lost in the rounding of XXᵀ; then X itself is factored.
 _LEAST_SHARE = 1e-6
 
 
-def whitening(dictionary: Any, shift: float) -> Any:
-    """The whitening for one μ: ``dictionary`` of the atoms and, with coordinates, a function of rows of queries."""
-    return (Whitening if dictionary.has_coordinates else GramWhitening)(dictionary, shift)
+@dataclass(frozen=True)
+class Whitened:
+    """Samples y ↦ (XXᵀ + μI)^(−1/2)·y, up to a rotation, for one μ.
+
+    Attributes
+    ----------
+    dictionary : BaseDictionary
+        The atoms there.
+    leverage : array of shape (n_atoms,)
+        h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision.
+    rotation, scale : array and float or array
+        What takes queries there; without coordinates their products are enough.
+    """
+
+    dictionary: BaseDictionary
+    leverage: Array
+    rotation: Array | None = None
+    scale: Array | float = 1.0
+
+    def __call__(self, rows: Array) -> Array:
+        """Whiten queries that have coordinates, in double precision, and convert them back."""
+        whitened = (in_double(rows) @ self.rotation) * self.scale
+        return namespace(rows).astype(whitened, self.dictionary.dtype, copy=False)
 
 
-def spectrum(dictionary: Any) -> Any:
-    """What whitenings for many μ share: ``at(μ)`` gives one, ``leverage(μ)`` the atoms' squares in it."""
-    return (Spectrum if dictionary.has_coordinates else GramSpectrum)(dictionary)
-
-
-class Whitening:
-    """Samples y ↦ L⁻¹y with LLᵀ = XXᵀ + μI, one factorisation per μ.
+def whitening(dictionary: Any, shift: float) -> Whitened:
+    """The whitening for one μ, by one factorisation LLᵀ = XXᵀ + μI and y ↦ L⁻¹y.
 
     With more features than atoms everything happens in the span of the atoms, which has n dimensions: a query's
     part outside it adds a constant to its objective.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-        The atoms, as rows.
-    shift : float
-        μ > 0.
     """
-
-    def __init__(self, dictionary: Dictionary, shift: float) -> None:
-        rows, basis = _in_their_span(in_double(dictionary.atoms))
-        factor, xp = _factor(rows, shift), dictionary.xp
-        whitened = solve_lower(factor, rows.T).T
-        self.dictionary = dictionary.with_atoms(row_major(whitened, dictionary.dtype))
-        inverse = solve_lower(factor, _identity(factor)).T
-        self._map = row_major(inverse if basis is None else basis @ inverse, xp.float64)
-
-    def __call__(self, queries: Array) -> Array:
-        """Whiten queries, in double precision, and convert them back."""
-        return namespace(queries).astype(in_double(queries) @ self._map, self.dictionary.dtype, copy=False)
+    if not dictionary.has_coordinates:
+        without = WhitenedDictionary.of(dictionary, shift)
+        return Whitened(without, without.leverage)
+    rows, basis = _in_their_span(in_double(dictionary.atoms))
+    factor = _factor(rows, shift)
+    whitened, inverse = solve_lower(factor, rows.T).T, solve_lower(factor, identity_like(factor)).T
+    rotation = row_major(inverse if basis is None else basis @ inverse, dictionary.xp.float64)
+    atoms = row_major(whitened, dictionary.dtype)
+    return Whitened(dictionary.with_atoms(atoms), row_squares(whitened), rotation)
 
 
-class Spectrum:
-    """One eigendecomposition of XXᵀ, which yields the whitening for any μ by scaling columns.
+def spectrum(dictionary: Any) -> Callable[[float], Whitened]:
+    """The whitening for any μ, from one eigendecomposition of XXᵀ by scaling columns.
 
-    More expensive than one `Whitening`, cheaper than several: suited to a path over λ and γ.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-        The atoms, as rows.
+    More expensive than one `whitening`, cheaper than several: suited to a path over λ and γ. Without coordinates an
+    inverse for each μ is as quick as what an eigendecomposition would leave to do; the last one is kept.
     """
+    if not dictionary.has_coordinates:
+        return lru_cache(1)(partial(whitening, dictionary))
+    rows, basis = _in_their_span(in_double(dictionary.atoms))
+    xp = dictionary.xp
+    values, vectors = xp.linalg.eigh(rows.T @ rows)
+    rotated, rotation = row_major(rows @ vectors, xp.float64), vectors if basis is None else basis @ vectors
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        rows, basis = _in_their_span(in_double(dictionary.atoms))
-        xp = dictionary.xp
-        values, vectors = xp.linalg.eigh(rows.T @ rows)
-        self._given = dictionary
-        self._values = xp.clip(values, 0.0, None)
-        self._rotated = row_major(rows @ vectors, xp.float64)
-        self._rotation = vectors if basis is None else basis @ vectors
+    def at(shift: float) -> Whitened:
+        scale = 1.0 / xp.sqrt(xp.clip(values, 0.0, None) + shift)
+        whitened = rotated * scale
+        atoms = xp.astype(whitened, dictionary.dtype, copy=False)
+        return Whitened(dictionary.with_atoms(atoms), row_squares(whitened), rotation, scale)
 
-    def leverage(self, shift: float) -> Array:
-        """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
-        return (self._rotated * self._rotated) @ (1.0 / (self._values + shift))
-
-    def at(self, shift: float) -> _Scaled:
-        """The whitening for one μ, with the interface of `Whitening`."""
-        return _Scaled(self, 1.0 / self._given.xp.sqrt(self._values + shift))
-
-
-class _Scaled:
-    def __init__(self, spectrum: Spectrum, scale: Array) -> None:
-        self._spectrum, self._scale = spectrum, scale
-
-    @cached_property
-    def dictionary(self) -> Dictionary:
-        given = self._spectrum._given
-        return given.with_atoms(given.xp.astype(self._spectrum._rotated * self._scale, given.dtype, copy=False))
-
-    def __call__(self, queries: Array) -> Array:
-        whitened = (in_double(queries) @ self._spectrum._rotation) * self._scale
-        return namespace(queries).astype(whitened, self._spectrum._given.dtype, copy=False)
-
-
-class GramWhitening:
-    """The whitening of a dictionary without coordinates, see `WhitenedDictionary`.
-
-    Parameters
-    ----------
-    dictionary : GramDictionary
-        The atoms.
-    shift : float
-        μ > 0.
-    """
-
-    def __init__(self, dictionary: GramDictionary, shift: float) -> None:
-        self.dictionary = WhitenedDictionary.of(dictionary, shift)
-
-
-class GramSpectrum:
-    """The same for many μ. An inverse for each is as quick as what an eigendecomposition would leave to do.
-
-    Parameters
-    ----------
-    dictionary : GramDictionary
-        The atoms.
-    """
-
-    def __init__(self, dictionary: GramDictionary) -> None:
-        self._last = lru_cache(1)(partial(GramWhitening, dictionary))
-
-    def leverage(self, shift: float) -> Array:
-        """h_i = x_iᵀ(XXᵀ + μI)⁻¹x_i of each atom, in double precision."""
-        return self.at(shift).dictionary.leverage
-
-    def at(self, shift: float) -> GramWhitening:
-        """The whitening for one μ; the last one is kept."""
-        return self._last(shift)
+    return at
 
 
 def _in_their_span(rows: Array) -> tuple[Array, Array | None]:
@@ -144,8 +93,4 @@ def _factor(rows: Array, shift: float) -> Array:
     xp, side = namespace(rows), rows.T @ rows
     if shift > _LEAST_SHARE * float(xp.linalg.trace(side)):
         return lower_factor(add_to_diagonal(side, shift))
-    return xp.linalg.qr(xp.concat([rows, shift**0.5 * _identity(side)], axis=0), mode="reduced").R.T
-
-
-def _identity(matrix: Array) -> Array:
-    return namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
+    return xp.linalg.qr(xp.concat([rows, shift**0.5 * identity_like(side)], axis=0), mode="reduced").R.T

@@ -33,5 +33,4 @@ class ProjectedGradient(Solver):
             previous, z = z, project(v + self._step * (linear - v @ self._matrix))
             v = z + k / (k + 3.0) * (z - previous)
         n_iter = np.full(len(queries), self.max_iter)
-        solution = Solution(sparse.csr_array(z), n_iter, np.zeros(len(queries), bool), self.problem, queries)
-        return solution.with_history() if history else solution
+        return Solution(sparse.csr_array(z), n_iter, np.zeros(len(queries), bool), self.problem, queries)

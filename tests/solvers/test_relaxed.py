@@ -6,7 +6,7 @@ import pytest
 from ancr import ANCRClassifier, NCRClassifier, NRCClassifier, solve
 from ancr.features import Eigenfaces
 from ancr.solvers import Relaxed
-from ancr.solvers.whitening import Spectrum, Whitening
+from ancr.solvers.whitening import spectrum, whitening
 from tests.marks import rarely
 from tests.oracle import best_relaxed, relaxed_objective
 
@@ -69,7 +69,7 @@ def test_both_whitenings_give_the_same_geometry(shape, shift):
 
     dictionary = Dictionary.build(rng.standard_normal(shape), rng.integers(0, 3, shape[0]), normalize=False)
     queries = rng.standard_normal((5, shape[1]))
-    one, other = Whitening(dictionary, shift), Spectrum(dictionary).at(shift)
+    one, other = whitening(dictionary, shift), spectrum(dictionary)(shift)
     for whitened in (one, other):
         points = whitened.dictionary.atoms
         if shift >= 1e-3:

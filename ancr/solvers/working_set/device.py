@@ -19,32 +19,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ancr._core.arrays import (
-    Array,
-    device,
-    like,
-    namespace,
-    row_dots,
-    take_rows,
-    to_numpy,
-)
+from ancr._core.arrays import Array, device, like, namespace, row_dots, take_rows, to_numpy
 from ancr._core.budgets import LARGEST_H_ON_DEVICE, working_bytes
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
-from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import on_host
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
+from ancr.solvers.contract import ExactSolver
 from ancr.solvers.working_set.batches import Answer, Batch, Prices, join, reorder, with_harmless_padding
 from ancr.solvers.working_set.exchange import exchange
 from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, kappa_of, not_certified, roundings, shortest
+from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, kappa_of, roundings, shortest
 
 # Sizes of working sets, a third of each for atoms that join in a round. Queries that outgrow the last go to the host.
 CAPACITIES = (96, 192, 384, 768, 1536, 3072)
@@ -57,7 +47,7 @@ FEW = 0.1
 SHARE = 0.1
 
 
-class DeviceWorkingSet(Solver):
+class DeviceWorkingSet(ExactSolver):
     """Lock-step working sets for the non-negative and simplex sets, on arrays of any library.
 
     Parameters
@@ -75,12 +65,8 @@ class DeviceWorkingSet(Solver):
         Queries that had to be solved on the host, over all calls of `solve`.
     """
 
-    name = "exact"
-    options = ("tol",)
-    is_exact = True
-
     def __init__(self, tol: float | None = None, matrix_budget: int = LARGEST_H_ON_DEVICE) -> None:
-        self.tol: Any = tol
+        super().__init__(tol)
         self.matrix_budget = matrix_budget
 
     def refuses(self, problem: Problem) -> str | None:
@@ -93,7 +79,7 @@ class DeviceWorkingSet(Solver):
 
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""
-        self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+        super().set_up()
         # Everything but the solution is about the problem in standard form.
         self._form = self.problem.standard_form
         problem = self._work = self._form.problem
@@ -110,10 +96,6 @@ class DeviceWorkingSet(Solver):
         if keeps_matrix:  # by whether it is in single precision
             single = dictionary.xp.astype(self._matrix, dictionary.dtype) if dictionary.is_single else self._matrix
             self._matrices = {False: self._matrix, True: single}
-
-    def warning(self, unmet: int, total: int) -> str | None:
-        """Report queries that could not be certified."""
-        return not_certified(unmet, total, self.tol)
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
@@ -132,8 +114,7 @@ class DeviceWorkingSet(Solver):
         stalled += [batch for _, batch in pairs if batch.size]
         if stalled or waiting:
             answers.append(self._on_host(join(stalled + waiting), moved))
-        solution = self._solution(self._with_products(queries, moved), answers)
-        return solution.with_history() if history else solution
+        return self._solution(self._with_products(queries, moved), answers)
 
     # --- batches
 
@@ -221,10 +202,7 @@ class DeviceWorkingSet(Solver):
             pull = self._less_absolute(self._pull_from_features(dictionary, batch))
         else:
             pull = self._pull(dictionary, batch)
-        own = (
-            xp.astype(gather(pull, batch.support), xp.float64)
-            - self._work.quadratic.prices_of(batch.support) * batch.code
-        )
+        own = xp.astype(gather(pull, batch.support), xp.float64) - quadratic.prices_of(batch.support) * batch.code
         if quadratic.ridge and started:
             pull = put(pull, *with_harmless_padding(used, batch.support, xp.astype(own, pull.dtype)))
         limit = xp.sum(batch.code * own, axis=1) if self.sums_to_one else xp.zeros_like(batch.code[:, 0])

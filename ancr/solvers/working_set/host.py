@@ -21,18 +21,10 @@ from ancr._core.arrays import map_rows, read_only, row_sums
 from ancr._core.budgets import LARGEST_H_ON_HOST
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
-from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
-from ancr.solvers.working_set.thresholds import (
-    DEPENDENT,
-    SHARE_OF_GAP,
-    kappa_of,
-    not_certified,
-    roundings,
-    shortest,
-)
+from ancr.solvers.contract import ExactSolver
+from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, roundings, shortest
 
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
 FIRST_CAPACITY = 96
@@ -64,7 +56,7 @@ def max_rounds(problem: Problem) -> int:
     return min(1000 + dictionary.n_atoms, 300 + 3 * rank)
 
 
-class HostWorkingSet(Solver):
+class HostWorkingSet(ExactSolver):
     """Working-set solver for the non-negative and simplex sets and for the ℓ1 problem, at every alpha ≥ 0.
 
     Parameters
@@ -75,14 +67,11 @@ class HostWorkingSet(Solver):
         Bytes that H may take; two bytes per entry come on top. Above this budget the solver runs without H.
     """
 
-    name = "exact"
-    options = ("tol",)
     # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
     block_rows = 1024
-    is_exact = True
 
     def __init__(self, tol: float | None = None, gram_budget: int = LARGEST_H_ON_HOST) -> None:
-        self.tol: Any = tol
+        super().__init__(tol)
         self.gram_budget = gram_budget
 
     def refuses(self, problem: Problem) -> str | None:
@@ -93,7 +82,7 @@ class HostWorkingSet(Solver):
 
     def set_up(self) -> None:
         """Reduce the problem to one ℓ1 price, choose its precision, and lay it out for the kernels."""
-        self.tol = Tolerances.of(self.problem.dictionary).gap if self.tol is None else self.tol
+        super().set_up()
         # The problem that is solved and that H and b are computed from.
         form = self._in_enough_precision(self._with_one_price()).standard_form
         self.form, self.query_scale, self.least = form.problem, form.query_scale, form.least
@@ -171,10 +160,6 @@ class HostWorkingSet(Solver):
             return dictionary.gram
         return quadratic.matrix(dictionary, prices=False)
 
-    def warning(self, unmet: int, total: int) -> str | None:
-        """Report queries that could not be certified."""
-        return not_certified(unmet, total, self.tol)
-
     def warm_up(self, queries: Queries) -> None:
         """Compile, in the calling thread, what is not compiled yet, by solving one query.
 
@@ -188,8 +173,7 @@ class HostWorkingSet(Solver):
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
-        solution = self.run(queries, exact_linear=False).solution()
-        return solution.with_history() if history else solution
+        return self.run(queries, exact_linear=False).solution()
 
     def run(self, queries: Queries, exact_linear: bool = True) -> Run:
         """Solve a block of queries to the optimum.

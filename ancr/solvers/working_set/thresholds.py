@@ -33,8 +33,3 @@ def roundings(dictionary: BaseDictionary) -> float:
 def shortest(diagonal: np.ndarray) -> float:
     """√H_jj of the shortest atom that is not zero; one if all are."""
     return float(np.sqrt(diagonal[diagonal > 0.0].min(initial=np.inf))) if (diagonal > 0.0).any() else 1.0
-
-
-def not_certified(unmet: int, total: int, tol: float) -> str:
-    """The warning about queries that could not be certified."""
-    return f"{unmet} of {total} queries could not be certified optimal to tol={tol:g}"
