@@ -27,7 +27,7 @@ from ancr.axes.spaces import Space
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.derived import WhitenedDictionary
 from ancr.dictionary.inner_products import KernelDictionary
-from ancr.dictionary.mercer import RBF, Function, Linear, Polynomial, Precomputed
+from ancr.dictionary.mercer import RBF, Function, Polynomial, Precomputed
 from ancr.dictionary.products import Queries
 from ancr.solvers import ADMM, HostWorkingSet, make_solver
 from ancr.solvers.choice import accepts
@@ -37,7 +37,9 @@ from tests.marks import rarely
 from tests.oracle import best_by_quadprog
 
 ALPHA, BETA = 0.05, 0.1
-KERNELS = {"rbf": RBF(0.3), "poly": Polynomial(0.5, 3, 1.0), "linear": Linear()}
+# xᵀy by way of the Gram matrix: a `Dictionary` knows the same inner products by coordinates.
+LINEAR = Polynomial(1.0, 1, 0.0)
+KERNELS = {"rbf": RBF(0.3), "poly": Polynomial(0.5, 3, 1.0), "linear": LINEAR}
 CASES = [
     (quadratic, constraint, relaxation)
     for quadratic, constraint, relaxation in product(QUADRATICS, SETS, (None, 0.5))
@@ -111,7 +113,7 @@ def test_the_linear_kernel_agrees_with_coordinates(quadratic, constraint, relaxa
     atoms, queries, labels = rng.standard_normal((40, 60)), rng.standard_normal((7, 60)), np.arange(40) % 3
     settings = {"alpha": ALPHA, "beta": BETA, "relaxation": relaxation}
     codes, scores = [], []
-    for dictionary in (Dictionary.build(atoms, labels, normalize=False), dictionary_of(Linear(), atoms, labels)):
+    for dictionary in (Dictionary.build(atoms, labels, normalize=False), dictionary_of(LINEAR, atoms, labels)):
         solution = make_solver("exact", Problem.of(dictionary, quadratic, constraint, **settings)).solve(queries)
         codes.append(dense(solution.codes))
         scores.append([rule.scores(solution.queries, solution.sorted_codes) for rule in RULES.values()])
@@ -122,7 +124,7 @@ def test_the_linear_kernel_agrees_with_coordinates(quadratic, constraint, relaxa
 def test_words_agree_with_coordinates():
     rng = np.random.default_rng(1)
     atoms, queries, labels = rng.standard_normal((20, 6)), rng.standard_normal((5, 6)), np.arange(20) % 3
-    plain, kernel = Dictionary.build(atoms, labels, normalize=False), dictionary_of(Linear(), atoms, labels)
+    plain, kernel = Dictionary.build(atoms, labels, normalize=False), dictionary_of(LINEAR, atoms, labels)
     codes = rng.standard_normal((5, 20)) * (rng.random((5, 20)) < 0.4)
     there, here = Queries.of(plain, queries), Queries.of(kernel, queries)
     for word in ("cross", "squares", "squared_distances_to_mean"):
@@ -365,7 +367,7 @@ def test_admm_and_matching_pursuit_run_without_coordinates():
     for solver in (ADMM(rho=0.3, tol=1e-9), HostWorkingSet()):
         plain, kernel = (
             solver.prepare(Problem.of(dictionary, "ridge", "simplex", alpha=ALPHA)).solve(queries)
-            for dictionary in (Dictionary.build(atoms, normalize=False), dictionary_of(Linear(), atoms))
+            for dictionary in (Dictionary.build(atoms, normalize=False), dictionary_of(LINEAR, atoms))
         )
         np.testing.assert_allclose(dense(kernel.codes), dense(plain.codes), atol=1e-9)
     labels = np.arange(40) % 4
@@ -377,7 +379,7 @@ def test_admm_and_matching_pursuit_run_without_coordinates():
 def test_whitened_inner_products():
     rng = np.random.default_rng(0)
     atoms, queries = rng.standard_normal((15, 4)), rng.standard_normal((3, 4))
-    whitened = WhitenedDictionary.of(dictionary_of(Linear(), atoms), 0.7)
+    whitened = WhitenedDictionary.of(dictionary_of(LINEAR, atoms), 0.7)
     inverse = np.linalg.inv(atoms.T @ atoms + 0.7 * np.eye(4))
     np.testing.assert_allclose(whitened.gram, atoms @ inverse @ atoms.T, atol=1e-12)
     there = Queries.of(whitened, queries)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock, local
+from threading import Lock, get_ident
 from typing import Any, TypeVar
 
 import numpy as np
@@ -307,18 +307,13 @@ class _SingleThreadedBLAS:
             _set_blas_threads(self._before)
 
 
-class _Here(local):
-    """What is known about the current thread."""
-
-    is_alone = False
-
-
 _single_threaded_blas = _SingleThreadedBLAS()
-_here = _Here()
+# Threads, by their identifiers, whose blocks get no helpers.
+_alone_now: set[int] = set()
 
 
 def _start_anew() -> None:
-    _here.is_alone = False
+    _alone_now.clear()
     _single_threaded_blas.lift()
 
 
@@ -329,11 +324,14 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def _alone() -> Iterator[None]:
     """Blocks that the current thread starts in here get no helpers."""
-    before, _here.is_alone = _here.is_alone, True
+    thread = get_ident()
+    outermost = thread not in _alone_now
+    _alone_now.add(thread)
     try:
         yield
     finally:
-        _here.is_alone = before
+        if outermost:
+            _alone_now.discard(thread)
 
 
 def thread_count() -> int:
@@ -343,7 +341,7 @@ def thread_count() -> int:
     the limit of BLAS if it is below the cores. Following BLAS means following ``threadpool_limits``,
     ``OMP_NUM_THREADS`` and joblib's workers, which set it to keep nested parallelism from oversubscribing the cores.
     """
-    if _here.is_alone:
+    if get_ident() in _alone_now:
         return 1
     cores = cpu_count()
     limits = [limit for limit in _single_threaded_blas.limits() if limit and limit < cores]

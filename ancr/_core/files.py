@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -36,22 +36,16 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))  # a link stays a link
     draft = target.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}{target.suffix}")
-    lock = None
     check_folder(path)
     try:
-        _delete_stale_drafts(target.parent)
-        lock = _locked_file(draft)
-        yield draft
-        os.replace(draft, target)
+        with _locked(draft, _locked_file):
+            yield draft
+            os.replace(draft, target)
     except OSError as error:
         full = error.filename is None and error.errno in _DISK_IS_FULL
         if full or error.filename == str(draft):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
-    finally:
-        draft.unlink(missing_ok=True)
-        if lock is not None:
-            os.close(lock)
 
 
 @contextmanager
@@ -62,17 +56,23 @@ def atomic_folder(path: PathLike) -> Iterator[Path]:
     """
     path = Path(path)
     draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}")
-    _delete_stale_drafts(path.parent)
-    draft.mkdir()
-    lock = None
-    try:
-        lock = _locked_folder(draft)
+    with _locked(draft, _locked_folder):
         yield draft
         draft.rename(path)
+
+
+@contextmanager
+def _locked(draft: Path, create: Callable[[Path], int | None]) -> Iterator[None]:
+    """Create a draft, and keep it locked; what is left of it in the end is deleted."""
+    descriptor = None
+    try:
+        _delete_stale_drafts(draft.parent)
+        descriptor = create(draft)
+        yield
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        _delete(draft)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -113,7 +113,8 @@ def _locked_file(path: Path) -> int | None:
 
 
 def _locked_folder(path: Path) -> int | None:
-    """The locked descriptor of a folder; None where there are no such locks."""
+    """Create a folder, and return its locked descriptor; None where there are no such locks."""
+    path.mkdir()
     if not CAN_LOCK:
         return None
     descriptor = os.open(path, os.O_RDONLY)

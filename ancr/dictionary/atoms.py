@@ -21,16 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ancr._core.arrays import (
-    Array,
-    is_non_numpy,
-    is_single,
-    like,
-    namespace,
-    read_only,
-    to_numpy,
-    unit_rows,
-)
+from ancr._core.arrays import Array, is_non_numpy, is_single, like, namespace, read_only, to_numpy, unit_rows
 from ancr._core.checks import check_rows
 from ancr.dictionary.class_forms import class_forms
 
@@ -150,6 +141,12 @@ class Atoms:
         n_given = None if len(order) == samples.shape[0] else samples.shape[0]
         bounds = bounds_of(codes[rank], len(found))
         return cls(atoms, order, like(found, given), bounds, weights=given_weights, n_given=n_given)
+
+    @classmethod
+    def of(cls, given: Atoms, *more: Any) -> Self:
+        """The same samples as another kind of atoms; ``more`` is what that kind has beside them."""
+        kept: dict[str, Any] = {"weights": given.weights, "n_given": given.n_given}
+        return cls(given.atoms, given.order, given.classes, given.bounds, *more, **kept)
 
     @property
     def is_non_numpy(self) -> bool:
@@ -350,15 +347,19 @@ class BaseDictionary(Atoms, ABC):
     def dimension(self) -> int:
         """Dimension of the space that the atoms can span: no more of them than this are independent."""
 
-    @property
-    @abstractmethod
-    def in_double(self) -> BaseDictionary:
+    @cached_property
+    def in_double(self) -> Self:
         """The same dictionary in double precision; the dictionary itself if it already is."""
+        return self._in_precision("float64") if self.is_single else self
 
-    @property
-    @abstractmethod
-    def in_single(self) -> BaseDictionary:
+    @cached_property
+    def in_single(self) -> Self:
         """The same dictionary in single precision; the dictionary itself if it already is."""
+        return self if self.is_single else self._in_precision("float32")
+
+    @abstractmethod
+    def _in_precision(self, name: str) -> Self:
+        """The same dictionary in the other precision."""
 
     @property
     def in_safe_units(self) -> BaseDictionary:

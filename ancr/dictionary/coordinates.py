@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import frexp
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -44,17 +44,10 @@ class Dictionary(BaseDictionary):
         """Number of features."""
         return self.n_features
 
-    @cached_property
-    def in_double(self) -> Dictionary:
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        return self.with_atoms(in_double(self.atoms)) if self.is_single else self
+    def _in_precision(self, name: str) -> Self:
+        return self.with_atoms(self.xp.astype(self.atoms, getattr(self.xp, name)))
 
-    @cached_property
-    def in_single(self) -> Dictionary:
-        """The same dictionary in single precision; the dictionary itself if it already is."""
-        return self if self.is_single else self.with_atoms(self.xp.astype(self.atoms, self.xp.float32))
-
-    def with_atoms(self, atoms: Array) -> Dictionary:
+    def with_atoms(self, atoms: Array) -> Self:
         """The same classes with other coordinates, and the origin that these have."""
         return replace(self, atoms=atoms, origin=None, units=1.0)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ancr._core.arrays import Array, add_to_diagonal, concat, concat_columns, in_double, row_dots, to_numpy
 from ancr._core.psd import psd_inverse
-from ancr.dictionary.atoms import BaseDictionary, one_class
+from ancr.dictionary.atoms import Atoms, BaseDictionary, one_class
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.inner_products import GramDictionary
 from ancr.dictionary.products import GramQueries
@@ -78,11 +78,9 @@ class DerivedDictionary(GramDictionary):
         return self.given
 
     @classmethod
-    def of(cls, given: BaseDictionary, *how: Any) -> Self:
-        """Derive a dictionary; ``how`` is what the class needs beside the given one."""
-        kept: dict[str, Any] = {"weights": given.weights, "n_given": given.n_given}
-        fields: tuple[Any, ...] = (given.atoms, given.order, given.classes, given.bounds, given, *how)
-        return cls(*fields, **kept)
+    def of(cls, given: Atoms, *more: Any) -> Self:
+        """Derive a dictionary; ``more`` is what the class needs beside the given one."""
+        return super().of(given, given, *more)
 
     def squares_of(self, queries: GramQueries) -> Array:
         """As the given dictionary."""
@@ -117,19 +115,12 @@ class DerivedDictionary(GramDictionary):
         """As the given dictionary."""
         return self.given.knows_lengths
 
-    @cached_property
-    def in_double(self) -> Self:
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        return self._from(self.given.in_double) if self.is_single else self
+    def _in_precision(self, name: str) -> Self:
+        given = self.given.in_double if self.is_single else self.given.in_single
+        return replace(self, atoms=self._atoms_of(given), given=given)
 
-    @cached_property
-    def in_single(self) -> Self:
-        """The same dictionary in single precision; the dictionary itself if it already is."""
-        return self if self.is_single else self._from(self.given.in_single)
-
-    def _from(self, given: BaseDictionary) -> Self:
-        """The same, derived from the given dictionary in another precision."""
-        return replace(self, atoms=given.atoms, given=given)
+    def _atoms_of(self, given: BaseDictionary) -> Array:
+        return given.atoms
 
 
 @dataclass(eq=False)
@@ -293,8 +284,8 @@ class RescaledDictionary(DerivedDictionary):
 class MirroredDictionary(DerivedDictionary):
     """The atoms of another dictionary and, after them, their mirror images −x, all in one class."""
 
-    def _from(self, given: BaseDictionary) -> Self:
-        return replace(self, atoms=concat([given.atoms, given.atoms]), given=given)
+    def _atoms_of(self, given: BaseDictionary) -> Array:
+        return concat([given.atoms, given.atoms])
 
     @property
     def n_distinct(self) -> int:

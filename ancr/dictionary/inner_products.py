@@ -16,22 +16,12 @@ import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ancr._core.arrays import (
-    Array,
-    concat,
-    dense,
-    in_double,
-    map_rows,
-    row_dots,
-    take_rows,
-    to_numpy,
-    with_diagonal,
-)
-from ancr.dictionary.atoms import Atoms, BaseDictionary
+from ancr._core.arrays import Array, concat, dense, in_double, map_rows, row_dots, take_rows, to_numpy, with_diagonal
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.gram import Growth
 from ancr.dictionary.mercer import Kernel
 from ancr.dictionary.products import GramQueries, row_means
@@ -129,34 +119,14 @@ class KernelDictionary(GramDictionary):
     # Whether inner products as they were given have been found to be positive semi-definite; None before.
     _found_convex: bool | None = field(default=None, init=False, repr=False)
 
-    @classmethod
-    def of(cls, samples: Atoms, kernel: Kernel) -> KernelDictionary:
-        """The atoms of another dictionary, with a kernel in place of their coordinates."""
-        kept: dict[str, Any] = {"weights": samples.weights, "n_given": samples.n_given}
-        return cls(samples.atoms, samples.order, samples.classes, samples.bounds, kernel, **kept)
-
-    @cached_property
-    def in_double(self) -> KernelDictionary:
-        """The same dictionary in double precision; the dictionary itself if it already is."""
-        if not self.is_single:
-            return self
-        double = replace(self, atoms=in_double(self.atoms))
-        if not self.kernel.is_certain:
-            double._found_convex = self.is_convex  # inner products have been judged as they were given
-        return double
-
-    @cached_property
-    def in_single(self) -> KernelDictionary:
-        """The same dictionary in single precision; the dictionary itself if it already is.
-
-        Its Gram matrix is that of double precision, rounded.
-        """
-        if self.is_single:
-            return self
-        single = replace(self, atoms=self.xp.astype(self.atoms, self.xp.float32))
-        if "gram" in self.held:
-            single.held["gram"] = self.xp.astype(self.gram, self.xp.float32)
-        return single
+    def _in_precision(self, name: str) -> Self:
+        dtype = getattr(self.xp, name)
+        other = replace(self, atoms=self.xp.astype(self.atoms, dtype))
+        if self.is_single and not self.kernel.is_certain:
+            other._found_convex = self.is_convex  # inner products have been judged as they were given
+        if not self.is_single and "gram" in self.held:  # in single precision it is that of double, rounded
+            other.held["gram"] = self.xp.astype(self.gram, dtype)
+        return other
 
     @cached_property
     def _prepared(self) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,9 +206,21 @@ class Polynomial(Kernel):
         """That of xᵀy, for each factor."""
         return max(self.degree, 1) * super().rounding(atoms, rows)
 
-    def prepare(self, atoms: Array, order: np.ndarray) -> _Powers:
+    def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:
         """The atoms as they are."""
-        return _Powers(atoms, self)
+        return partial(self._values, atoms)
+
+    def _values(self, atoms: Array, rows: Array) -> Array:
+        values, xp = rows @ atoms.T, namespace(rows)
+        with np.errstate(over="ignore"):
+            for part in _parts(values):
+                self.of(part)
+                if not float(xp.max(part)) - float(xp.min(part)) < np.inf:
+                    raise ValueError(
+                        f"kernel='poly' is beyond the range of {rows.dtype}; rescale the samples, or lower gamma, "
+                        "coef0 or degree"
+                    )
+        return values
 
     def squares(self, rows: Array) -> Array:
         """(γ‖y‖² + coef0)^degree."""
@@ -225,41 +238,6 @@ class Polynomial(Kernel):
         return products
 
 
-class _Powers:
-    def __init__(self, atoms: Array, kernel: Polynomial) -> None:
-        self._atoms, self._kernel = atoms, kernel
-
-    def __call__(self, rows: Array) -> Array:
-        values, xp = rows @ self._atoms.T, namespace(rows)
-        with np.errstate(over="ignore"):
-            for part in _parts(values):
-                self._kernel.of(part)
-                if not float(xp.max(part)) - float(xp.min(part)) < np.inf:
-                    raise ValueError(
-                        f"kernel='poly' is beyond the range of {rows.dtype}; rescale the samples, or lower gamma, "
-                        "coef0 or degree"
-                    )
-        return values
-
-
-class Linear(Kernel):
-    """xᵀy, by way of the Gram matrix: the reference for the other kernels.
-
-    ``kernel="linear"`` does not use it; a `Dictionary` has coordinates, and more ways to be fast.
-    """
-
-    name = "linear"
-    is_certain = True
-
-    def prepare(self, atoms: Array, order: np.ndarray) -> _Powers:
-        """The atoms as they are."""
-        return _Powers(atoms, Polynomial(1.0, 1, 0.0))
-
-    def squares(self, rows: Array) -> Array:
-        """‖y‖²."""
-        return squares_in_double(rows)
-
-
 class Function(Kernel):
     """A user's function of two matrices of samples, (p, d) and (q, d), that returns their (p, q) kernel values.
 
@@ -274,26 +252,21 @@ class Function(Kernel):
     def __init__(self, function: Callable[[Array, Array], Array]) -> None:
         self.function = function
 
-    def prepare(self, atoms: Array, order: np.ndarray) -> _Called:
+    def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:
         """The atoms as they are."""
         check_takes(self.function, "kernel", "samples", "others")
-        return _Called(self.function, atoms)
+        return partial(self._values, atoms)
 
     def squares(self, rows: Array) -> Array:
         """k(y, y), from the diagonals of small matrices."""
         starts, xp = range(0, rows.shape[0], _DIAGONAL_ROWS), namespace(rows)
         blocks = [rows[start : min(start + _DIAGONAL_ROWS, rows.shape[0]), :] for start in starts]
-        diagonals = [xp.linalg.diagonal(_Called(self.function, block)(block)) for block in blocks]
+        diagonals = [xp.linalg.diagonal(self._values(block, block)) for block in blocks]
         return concat([xp.astype(diagonal, xp.float64) for diagonal in diagonals])
 
-
-class _Called:
-    def __init__(self, function: Callable[[Array, Array], Array], atoms: Array) -> None:
-        self._function, self._atoms = function, atoms
-
-    def __call__(self, rows: Array) -> Array:
-        returned, xp = self._function(rows, self._atoms), namespace(rows)
-        values, wanted = returned if is_non_numpy(rows) else np.asarray(returned), (rows.shape[0], self._atoms.shape[0])
+    def _values(self, atoms: Array, rows: Array) -> Array:
+        returned, xp = self.function(rows, atoms), namespace(rows)
+        values, wanted = returned if is_non_numpy(rows) else np.asarray(returned), (rows.shape[0], atoms.shape[0])
         check_same_kind(values, rows, "values returned by kernel", "samples")
         real = xp.isdtype(values.dtype, ("bool", "integral", "real floating"))
         if tuple(values.shape) != wanted or not real:
@@ -315,21 +288,13 @@ class Precomputed(Kernel):
         """Inner products are what they are said to be."""
         return 0.0
 
-    def prepare(self, atoms: Array, order: np.ndarray) -> _Columns:
+    def prepare(self, atoms: Array, order: np.ndarray) -> Callable[[Array], Array]:
         """Only the order matters."""
-        return _Columns(order)
+        return partial(take_columns, chosen=order)
 
     def squares(self, rows: Array) -> Array:
         """Unknown: a row of inner products with others does not tell its own length."""
         return namespace(rows).full_like(in_double(rows[:, 0]), float("nan"))
-
-
-class _Columns:
-    def __init__(self, order: np.ndarray) -> None:
-        self._order = order
-
-    def __call__(self, rows: Array) -> Array:
-        return take_columns(rows, self._order)
 
 
 def _parts(values: Array) -> Any:

@@ -159,31 +159,22 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> None:
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        space = self._space
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         strict = constraint.sums_to_one or quadratic.ridge > 0.0
         able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
         exact = able and find_solver(self.estimator.solver, self._problem).is_exact
-        if not exact or quadratic.blocks or quadratic.absolute:
-            raise ValueError(
-                "estimator must have solver='exact', no ℓ1 term, no class blocks, no relaxation and "
-                "constraint='simplex', or 'nonnegative' with alpha > 0, to be used on shards, "
-                f"got {self.estimator!r}"
-            )
-        if not space.is_plain:
-            raise ValueError(
-                "estimator must have space='linear' with power=1 to be used on shards; store the rows of its space in "
-                f"the files instead (Space.rows), got {self.estimator!r}"
-            )
-        if self.estimator.class_weight is not None:
-            raise ValueError(
-                "estimator must have class_weight=None to be used on shards, whose atoms have no weights, "
-                f"got {self.estimator!r}"
-            )
-        if self.estimator.make_rule().learns:
-            raise ValueError(
-                f"estimator must have a rule that learns nothing to be used on shards, got {self.estimator!r}"
-            )
+        exact = exact and not (quadratic.blocks or quadratic.absolute)
+        plain = "space='linear' with power=1 to be used on shards; store the rows of its space in the files instead"
+        needs = {
+            "solver='exact', no ℓ1 term, no class blocks, no relaxation and constraint='simplex', or 'nonnegative' "
+            "with alpha > 0, to be used on shards": exact,
+            f"{plain} (Space.rows)": self._space.is_plain,
+            "class_weight=None to be used on shards, whose atoms have no weights": self.estimator.class_weight is None,
+            "a rule that learns nothing to be used on shards": not self.estimator.make_rule().learns,
+        }
+        for need, met in needs.items():
+            if not met:
+                raise ValueError(f"estimator must have {need}, got {self.estimator!r}")
 
     @property
     def _space(self) -> Space:

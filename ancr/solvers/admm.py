@@ -135,12 +135,12 @@ class ADMM(Solver):
             if last or met.any():
                 gone = slice(None) if last or met.all() else like(np.flatnonzero(met), rows)
                 iterate, leaving = c if self.code == "c" else z, met | last
-                parts.append(_Part(active[leaving], _rows(xp, iterate, gone), met[leaving], iteration))
+                parts.append(_Part(active[leaving], take_rows(iterate, gone), met[leaving], iteration))
                 if last or met.all():
                     break
                 stays = like(np.flatnonzero(~met), rows)
-                active, (s, z, c) = active[~met], (_rows(xp, array, stays) for array in (s, z, c))
-                state = [_rows(xp, array, stays) for array in state]
+                active, (s, z, c) = active[~met], (take_rows(array, stays) for array in (s, z, c))
+                state = [take_rows(array, stays) for array in state]
         return self._solution(queries, parts, np.array(values) if history else None)
 
     def _solution(self, queries: Queries, parts: list[_Part], history: np.ndarray | None) -> Solution:
@@ -181,15 +181,8 @@ class _Part:
     n_iter: int
 
 
-def _rows(xp: Array, array: Array, which: Array) -> Array:
-    return array if isinstance(which, slice) else xp.take(array, which, axis=0)
-
-
 def _largest_change(xp: Array, *changes: Array) -> Array:
-    first, *others = (row_squares(change) for change in changes)
-    for other in others:
-        first = xp.maximum(first, other)
-    return xp.sqrt(first)
+    return xp.sqrt(xp.max(xp.stack([row_squares(change) for change in changes]), axis=0))
 
 
 class _ThroughAtoms:

@@ -24,16 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr._core.arrays import (
-    Array,
-    blas_threads_for,
-    in_double,
-    is_non_numpy,
-    like,
-    map_rows,
-    namespace,
-    row_dots,
-)
+from ancr._core.arrays import Array, blas_threads_for, in_double, is_non_numpy, like, map_rows, namespace, row_dots
 from ancr._core.psd import psd_inverse, psd_inverse_on_plane
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary

@@ -4,7 +4,7 @@ import multiprocessing
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event, Thread, current_thread
+from threading import Barrier, Event, Thread, current_thread, get_ident
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_blocks_cover_the_rows_in_order_and_errors_pass_through():
 
 @pytest.fixture
 def two_threads(monkeypatch):
-    monkeypatch.setattr(arrays, "thread_count", lambda: 1 if arrays._here.is_alone else 2)
+    monkeypatch.setattr(arrays, "thread_count", lambda: 1 if get_ident() in arrays._alone_now else 2)
 
 
 def test_blas_has_one_thread_in_a_block_of_any_caller():

@@ -69,7 +69,7 @@ def test_certificate_of_a_wrong_code_is_no_smaller_than_the_truth():
                 right.n_iter,
                 right.converged,
                 right.problem,
-                queries,
+                right.queries,
             )
             truth = (wrong.objective - right.objective) / right.problem.scale(wrong.queries, wrong.codes)
             assert np.all(wrong.gap >= truth - 1e-12)
@@ -102,7 +102,7 @@ def test_affine_with_class_terms_and_singular_matrix(quadratic):
         solution.n_iter,
         solution.converged,
         solution.problem,
-        queries,
+        solution.queries,
     )
     assert np.all(rough.objective > solution.objective)
 

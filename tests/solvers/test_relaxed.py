@@ -107,7 +107,7 @@ def test_many_blocks_of_queries_are_joined():
         ({"constraint": "free"}, "relaxation applies to sets with inequalities"),
         ({"constraint": "affine"}, "leave relaxation=None"),
         ({"solver": "admm"}, r"it has no relaxation\. Use solver in \['exact'\]"),
-        ({"quadratic": "probabilistic", "labels": [0, 1]}, "neither class terms nor"),
+        ({"quadratic": "probabilistic", "labels": [0, 1]}, "without class terms and without an ℓ1 term"),
         ({"relaxation": 0.0}, "relaxation"),
         ({"relaxation": -1.0}, "relaxation"),
     ],

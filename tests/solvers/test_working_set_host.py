@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from ancr import solve
 from ancr.axes.problem import Problem
+from ancr.dictionary.products import Queries
 from ancr.solvers import ADMM
 from ancr.solvers.working_set import host, host_kernels
 from ancr.solvers.working_set.host import HostWorkingSet
@@ -139,7 +140,7 @@ def test_differences_below_the_precision_of_estimates(constraint, apart, scale):
     atoms = scale * np.concatenate([base + apart * rng.standard_normal(base.shape) for _ in range(5)])
     queries = scale * np.abs(rng.standard_normal((20, 30)))
     solver = HostWorkingSet().prepare(solve(atoms, queries, alpha=1e-3 * scale**2, constraint=constraint).problem)
-    estimated, known = solver.solve(queries), solver.run(queries).solution()
+    estimated, known = solver.solve(queries), solver.run(Queries.of(solver.problem.dictionary, queries)).solution()
     assert estimated.verify().all()
     np.testing.assert_allclose(estimated.codes.toarray(), known.codes.toarray(), atol=1e-9)
 

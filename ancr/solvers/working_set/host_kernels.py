@@ -401,21 +401,13 @@ def _polish(program, linear, work, size, limit):
 @njit(**_INNER)
 def _save_support(work, size):
     for i in range(size):
-        work.kept_support[i], work.kept_sign[i], work.kept_code[i] = (
-            work.support[i],
-            work.sign[i],
-            work.code[i],
-        )
+        work.kept_support[i], work.kept_sign[i], work.kept_code[i] = work.support[i], work.sign[i], work.code[i]
 
 
 @njit(**_INNER)
 def _restore_support(work, size):
     for i in range(size):
-        work.support[i], work.sign[i], work.code[i] = (
-            work.kept_support[i],
-            work.kept_sign[i],
-            work.kept_code[i],
-        )
+        work.support[i], work.sign[i], work.code[i] = work.kept_support[i], work.kept_sign[i], work.kept_code[i]
 
 
 @njit(**_INNER)
