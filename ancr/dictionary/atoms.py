@@ -23,7 +23,6 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ancr._core.arrays import Array, is_non_numpy, is_single, like, namespace, read_only, to_numpy, unit_rows
 from ancr._core.checks import check_rows
-from ancr.dictionary.class_forms import class_forms
 
 if TYPE_CHECKING:
     from ancr.dictionary.gram import Growth
@@ -330,10 +329,6 @@ class BaseDictionary(Atoms, ABC):
     @abstractmethod
     def class_shortfalls(self, codes: Any) -> Array:
         """‖Xc − X_i c_i‖² for each class i: how far it falls short of what all classes represent together."""
-
-    def class_forms(self, codes: Array) -> Array:
-        """c_iᵀ(X_iᵀX_i)c_i for each class i of dense codes."""
-        return class_forms(self, codes)
 
     # --- the same atoms in another form
 

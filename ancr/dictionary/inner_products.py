@@ -22,6 +22,7 @@ import numpy as np
 
 from ancr._core.arrays import Array, concat, dense, in_double, map_rows, row_dots, take_rows, to_numpy, with_diagonal
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.class_forms import class_forms
 from ancr.dictionary.gram import Growth
 from ancr.dictionary.mercer import Kernel
 from ancr.dictionary.products import GramQueries, row_means
@@ -101,7 +102,7 @@ class GramDictionary(BaseDictionary):
         """‖Xc − X_i c_i‖² for each class i: how far it falls short of what all classes represent together."""
         codes = dense(codes)
         image = codes @ self.gram
-        squares = self.class_forms(codes) - 2.0 * self.class_dots(codes, image)
+        squares = class_forms(self, codes) - 2.0 * self.class_dots(codes, image)
         return self.xp.clip(squares + row_dots(codes, image)[:, None], 0.0, None)
 
 

@@ -27,6 +27,7 @@ from ancr._core.arrays import (
     take_rows,
     to_numpy,
 )
+from ancr.dictionary.class_forms import class_forms
 
 if TYPE_CHECKING:
     from ancr.dictionary.atoms import BaseDictionary
@@ -255,7 +256,7 @@ class CoordinateQueries(Queries):
     def _misfits_through_grams(self, codes: Array) -> Array:
         """‖y‖² − 2·yᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
         xp = namespace(self.rows)
-        spread = self.dictionary.class_forms(codes) + row_squares(self.rows)[:, None]
+        spread = class_forms(self.dictionary, codes) + row_squares(self.rows)[:, None]
         squares = spread - 2.0 * self.dictionary.class_dots(codes, self.cross)
         # Below this share of the terms added up, too few correct digits are left for a square root.
         cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
@@ -358,7 +359,7 @@ class GramQueries(Queries):
         base, xp, dictionary = scale**2 * self.squares, namespace(self.rows), self.dictionary
         if sparse.issparse(codes):
             return self._misfits_of_sparse(base, codes, scale)
-        squares = dictionary.class_forms(codes) - 2.0 * scale * dictionary.class_dots(codes, self.cross)
+        squares = class_forms(dictionary, codes) - 2.0 * scale * dictionary.class_dots(codes, self.cross)
         return xp.astype(xp.clip(squares + base[:, None], 0.0, None), codes.dtype, copy=False)
 
     def _misfits_of_sparse(self, base: np.ndarray, codes: sparse.csr_array, scale: float) -> np.ndarray:
