@@ -354,7 +354,7 @@ def test_what_weights_cannot_do_is_said():
     X, y, _, weights = a_problem(13)
     with pytest.raises(ValueError, match="Σc = 1"):
         ancr.RepresentationClassifier(quadratic="l1", constraint="simplex").fit(X, y, sample_weight=weights)
-    with pytest.warns(UserWarning, match="sample_weight: without a ridge"):
+    with pytest.warns(UserWarning, match="sample_weight has no effect when alpha=0"):
         ancr.NRCClassifier().fit(X, y, sample_weight=weights)
 
 
