@@ -196,7 +196,7 @@ OTHERS = [
     BadCall("audit in groups of classes", lambda: audit_labels(ATOMS, LABELS, groups=LABELS), "groups: every class"),
     BadCall("compare without labels", lambda: compare(ATOMS, [None] * 8), "y holds 0 classes, but at least two"),
     BadCall("compare an unknown method", lambda: compare(ATOMS, LABELS, "XYZ", folds=2), "methods XYZ: no such method"),
-    BadCall("compare by no protocol", lambda: compare(ATOMS, LABELS, "CRC", folds=2, protocols=["z"]), "protocols: 'z'"),
+    BadCall("compare by no protocol", lambda: compare(ATOMS, LABELS, "CRC", folds=2, protocols="z"), "protocols: 'z'"),
     BadCall("compare in folds of text", lambda: compare(ATOMS, LABELS, "CRC", folds="a"), "folds must be a whole"),
     BadCall("compare in one fold", lambda: compare(ATOMS, LABELS, "CRC", folds=1), "folds must be a whole number"),
     BadCall("compare no times", lambda: compare(ATOMS, LABELS, "CRC", folds=2, repeats=0), "repeats must be a whole"),
