@@ -388,7 +388,7 @@ def check_choice(arrays, grid):
     assert moved.best_params_ == plain.best_params_
     for name in ("accuracy", "brier", "log_loss", "mean_test_score"):
         np.testing.assert_allclose(moved.cv_results_[name], plain.cv_results_[name], atol=1e-5, err_msg=name)
-    for method in (*METHODS, "confidence", "predict"):
+    for method in (*METHODS, "predict"):
         found = getattr(moved, method)(arrays(queries))
         assert type(found) is type(arrays(samples)) or arrays is np.asarray, method
         np.testing.assert_allclose(
@@ -396,6 +396,9 @@ def check_choice(arrays, grid):
         )
     plain, moved = (RejectOption(FrozenEstimator(clf)).fit(None, None) for clf in (plain, moved))
     np.testing.assert_array_equal(in_numpy(moved.predict(arrays(queries))), plain.predict(queries))
+    found = moved.confidence(arrays(queries))
+    assert type(found) is type(arrays(samples)) or arrays is np.asarray
+    np.testing.assert_allclose(in_numpy(found), plain.confidence(queries), atol=1e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -159,6 +159,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> None:
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        is_plain = self._space.is_plain  # first, because it validates the estimator's parameters
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         strict = constraint.sums_to_one or quadratic.ridge > 0.0
         able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
@@ -168,7 +169,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         needs = {
             "solver='exact', no ℓ1 term, no class blocks, no relaxation and constraint='simplex', or 'nonnegative' "
             "with alpha > 0, to be used on shards": exact,
-            f"{plain} (Space.rows)": self._space.is_plain,
+            f"{plain} (Space.rows)": is_plain,
             "class_weight=None to be used on shards, whose atoms have no weights": self.estimator.class_weight is None,
             "a rule that learns nothing to be used on shards": not self.estimator.make_rule().learns,
         }

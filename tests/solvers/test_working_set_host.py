@@ -215,8 +215,8 @@ def test_uncertified_queries_are_reported(monkeypatch):
     solver = HostWorkingSet().prepare(solve(atoms, queries).problem)
     finish = solver.solve_block
 
-    def give_up(queries, **options):
-        solution = finish(queries, **options)
+    def give_up(queries, history=False):
+        solution = finish(queries, history)
         solution.converged[0] = False
         return solution
 
