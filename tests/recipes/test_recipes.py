@@ -121,7 +121,7 @@ def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
 def test_a_set_of_ones_own_on_other_arrays(library):
     arrays, rng = converter(library), np.random.default_rng(2)
     atoms, queries = rng.random((15, 8)), rng.random((3, 8))
-    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": ADMM(rho=0.5, max_iter=500)}
+    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": ADMM(rho=0.5, max_iter=50)}
     plain, moved = solve(atoms, queries, **settings), solve(arrays(atoms), arrays(queries), **settings)
     np.testing.assert_allclose(to_numpy(dense(moved.codes)), plain.codes.toarray(), atol=1e-12)
     np.testing.assert_allclose(to_numpy(moved.gap), plain.gap, atol=1e-12)
