@@ -111,7 +111,7 @@ def studio_answers(source, vectors):
 
     studio = Studio(source)
     try:
-        return studio.worker.submit("read", lambda: answers(studio)).result()
+        return studio.worker.submit("read", answers).result()
     finally:
         studio.close()
 
