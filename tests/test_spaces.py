@@ -57,20 +57,20 @@ def dictionary_of(kernel, atoms, labels=None):
     return KernelDictionary.of(Dictionary.build(atoms, labels, normalize=False), kernel)
 
 
-def written_out(kernel):
-    """The kernel as scikit-learn computes it: a function of two matrices."""
+def written_out(name):
+    """One of KERNELS as scikit-learn computes it: a function of two matrices."""
     return {
         "rbf": partial(rbf_kernel, gamma=0.3),
         "poly": partial(polynomial_kernel, gamma=0.5, degree=3, coef0=1.0),
         "linear": lambda left, right: left @ right.T,
-    }[kernel.name]
+    }[name]
 
 
 @cache
 def answers(name, data, quadratic, constraint, relaxation):
     """The least objectives of a problem, from K and k written out."""
     atoms, queries, labels = few(data)
-    kernel = written_out(KERNELS[name])
+    kernel = written_out(name)
     gram, cross = kernel(atoms, atoms), kernel(queries, atoms)
     weights = QUADRATICS[quadratic](ALPHA, BETA, len(np.unique(labels)))
     hessian = weights.gram * gram + weights.blocks * gram * (labels[:, None] == labels)
