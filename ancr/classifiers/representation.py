@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -102,9 +102,16 @@ class FixedAxes:
     rule: str | Rule = "res"
     tol: float | None = None
     code: str | None = None
-    # What `fit` learns for the rule.
-    _rule: Rule
-    _rule_dictionary: BaseDictionary
+    # What `fit` makes; after `partial_fit`, the call that makes it.
+    _coder: _Coder | partial[_Coder]
+
+
+class _Coder(NamedTuple):
+    """What `fit` makes of a dictionary: codes come from the solver, scores of the classes from the rule."""
+
+    solver: Solver
+    rule: Rule
+    rule_dictionary: BaseDictionary
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,37 +245,34 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         self.dictionary_: BaseDictionary = self.space_.extend(self.dictionary_, X, y, classes, weights)
         self.classes_ = self.dictionary_.classes
         # A clone keeps the settings of this call even if `set_params` changes them before the next query.
-        self._prepare_later = partial(clone(self)._prepare, self.space_, self.dictionary_)
-        self.__dict__.pop("solver_", None)
+        self._coder = partial(clone(self)._prepare, self.space_, self.dictionary_)
         return self
 
-    @cached_property
+    @property
     def solver_(self) -> Solver:
         """The solver; after `partial_fit`, the next query makes it."""
-        if "_prepare_later" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no solver_ before it is fitted")
-        learned = self._prepare_later()
-        self.dictionary_.growth = None  # what was not needed is not kept
-        self.__dict__.update(learned)
-        self.__dict__.pop("_prepare_later", None)
-        return learned["solver_"]
+        return self._made.solver
+
+    @property
+    def _made(self) -> _Coder:
+        if isinstance(self._coder, partial):
+            self._coder = self._coder()
+            self.dictionary_.growth = None  # what was not needed is not kept
+        return self._coder
 
     def _check_non_numpy(self, X: Any, reset: bool) -> Array:
         X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
-        if reset:
-            self.__dict__.pop("feature_names_in_", None)
+        if reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         _check_n_features(self, X, reset=reset)
         return X
 
     def learn(self, space: Space, dictionary: BaseDictionary) -> Any:
         """As `fit`, for a space that is prepared and the dictionary of its samples."""
         check_two_classes(dictionary.classes)
-        learned = self._prepare(space, dictionary)
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
-        self.space_, self.dictionary_, self.classes_ = space, dictionary, dictionary.classes
-        for name, value in learned.items():
-            setattr(self, name, value)
-        self.__dict__.pop("_prepare_later", None)  # belongs to the previous dictionary
+        coder = self._prepare(space, dictionary)
+        self.space_, self.dictionary_, self.classes_, self._coder = space, dictionary, dictionary.classes, coder
         # Queries must be changed as the atoms were, even if a parameter changes later.
         self._to_rows, self._is_pairwise = space.to_rows, space.is_pairwise
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
@@ -278,14 +282,14 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dictionary_")
 
-    def _prepare(self, space: Space, dictionary: BaseDictionary) -> dict[str, Any]:
-        """What `fit` learns besides the dictionary: ``{attribute: value}``."""
+    def _prepare(self, space: Space, dictionary: BaseDictionary) -> _Coder:
+        """What `fit` makes of a dictionary."""
         n, d = dictionary.n_atoms, dictionary.dimension
         problem = self.problem(dictionary)
         seen = problem.rule_dictionary(space.normalize)
         with blas_threads_for(2 * n * d * min(n, d)):
             rule = self.make_rule().prepare(seen)
-            return {"solver_": self._make_solver(problem), "_rule": rule, "_rule_dictionary": seen}
+            return _Coder(self._make_solver(problem), rule, seen)
 
     def problem(self, dictionary: BaseDictionary) -> Problem:
         """The problem of a query over a dictionary."""
@@ -312,7 +316,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
-        fitted = "solver_" in self.__dict__
+        fitted = isinstance(getattr(self, "_coder", None), _Coder)
         tags.input_tags.pairwise = self._is_pairwise if fitted else asks_for_inner_products(self.space)
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores
         # 0.72 and NRC 0.7 with any settings.
@@ -335,12 +339,12 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     def winners(self, solution: Solution) -> Array:
         """Index of the winning class, for each query of a block."""
-        return self._rule.winner(self._seen_by_rule(solution.queries), solution.sorted_codes)
+        return self._made.rule.winner(self._seen_by_rule(solution.queries), solution.sorted_codes)
 
     def _seen_by_rule(self, queries: Queries) -> Queries:
         """Queries as the rule compares them with atoms: about the mean atom where nothing fixes an origin."""
-        seen = queries.seen_by(self._rule_dictionary)
-        if self._rule_dictionary.has_coordinates and not self.space_.normalize:
+        seen = queries.seen_by(self._made.rule_dictionary)
+        if self._made.rule_dictionary.has_coordinates and not self.space_.normalize:
             _check_squares(seen.rows)
         return seen
 
@@ -352,7 +356,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
     def used_rule(self) -> Rule:
         """The rule, prepared for the dictionary."""
         check_is_fitted(self)
-        return self._rule
+        return self._made.rule
 
     def scores_of_codes(self, queries: Queries, codes: Any) -> Array:
         """Decision values of queries whose codes are known already.
@@ -368,7 +372,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        return self._rule.scores_of_present(self._seen_by_rule(queries), codes)
+        return self._made.rule.scores_of_present(self._seen_by_rule(queries), codes)
 
     def _decisions(self, method: str, X: Any) -> Array:
         return concat(self.map_solutions(method, X, self.decide))

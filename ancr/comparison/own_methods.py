@@ -38,7 +38,7 @@ def load_method(text: str) -> tuple[str, Method]:
         raise ValueError(f"methods {text}: no module or file before the colon")
     module = _load_file(Path(where), text) if where.endswith(".py") else _load_module(where, text)
     if not name or not hasattr(module, name):
-        known = ", ".join(key for key, value in vars(module).items() if _could_be_meant(value, module))
+        known = ", ".join(key for key in dir(module) if _could_be_meant(getattr(module, key), module))
         lacking = f"{where} has no {name!r}; it has" if name else f"no name after the colon; {where} has"
         raise ValueError(f"methods {text}: {lacking} {known or 'none'}")
     return name, own_method(getattr(module, name), text)

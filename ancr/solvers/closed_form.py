@@ -55,7 +55,9 @@ class ClosedForm(Solver):
         if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         once = xp.ones_like(codes[:, 0], dtype=xp.int64)
-        return Solution(codes, once, xp.isfinite(row_sums(codes)), self.problem, queries)
+        # A product of the longest query and the largest entry tells whether a code can overflow: few blocks are summed.
+        finite = once == 1 if self._codes.stays_finite(queries) else xp.isfinite(row_sums(codes))
+        return Solution(codes, once, finite, self.problem, queries)
 
 
 class _ThroughCoordinates:
@@ -83,6 +85,7 @@ class _ThroughCoordinates:
             narrow = dictionary.n_features < dictionary.n_atoms
             held = dictionary.scatter if narrow else None if dictionary.is_single else dictionary.gram
             self._operator = ridge_operator(atoms, quadratic, held if quadratic.surcharges is None else None)
+        self._largest = float(xp.max(xp.abs(self._operator)))
 
     def _prepare_affine(self) -> None:
         """Operator, centre and offset through the smaller of n and d."""
@@ -123,6 +126,14 @@ class _ThroughCoordinates:
         codes += self._offset
         return codes
 
+    def stays_finite(self, queries: Queries) -> bool:
+        """Whether no code of a block can overflow."""
+        xp, rows = namespace(queries.rows), queries.rows
+        if not rows.shape[0]:
+            return True
+        longest = float(xp.max(xp.abs(rows))) * self._work.dictionary.units * rows.shape[1]
+        return longest * max(self._largest, 1.0) < 0.01 * float(xp.finfo(self._operator.dtype).max)
+
     def _check_distance(self, rows: Array) -> None:
         """On a cone codes shrink with their query; on Σc = 1 the squares of far queries would overflow."""
         xp = namespace(rows)
@@ -154,6 +165,10 @@ class _ThroughProducts:
         self._operators = [row_major(quadratic.target * inverse, dictionary.dtype) for inverse in inverses]
         sums = (quadratic.target * xp.sum(inverse, axis=0) for inverse in inverses)
         self._sums = [xp.astype(each, dictionary.dtype) for each in sums]
+
+    def stays_finite(self, queries: Queries) -> bool:
+        """Whether no code of a block can overflow: not known without coordinates."""
+        return False
 
     def __call__(self, queries: Queries) -> Array:
         triples = zip(self._blocks, self._operators, self._sums, strict=True)
