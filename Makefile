@@ -10,6 +10,8 @@ SEED     ?= 0
 MINUTES  ?= 60
 KILLS    ?= 25
 WRITE    ?=
+# Which tests `make test-all` runs, for pytest; nothing means all of them.
+SELECT   ?=
 # What the studio opens; nothing means digits.
 DATA     ?=
 
@@ -77,7 +79,7 @@ $(VENV)/.all: pyproject.toml $(VENV)/.test
 	@touch $@
 
 test-all: $(VENV)/.all
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal $(SELECT)
 
 # The floors are those of pyproject.toml; tests/oldest.py reads them.
 $(OLDEST)/.test: pyproject.toml
