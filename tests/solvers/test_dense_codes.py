@@ -1,0 +1,99 @@
+"""Codes that use many atoms, from the whole set and from a support that has outgrown the kernels."""
+
+import numpy as np
+import pytest
+
+from ancr import ACRClassifier, ANCRClassifier, solve
+from ancr.axes.problem import Problem
+from ancr.axes.quadratics import Quadratic
+from ancr.dictionary.coordinates import Dictionary
+from ancr.solvers.leave_one_out import LeaveOneOut
+from ancr.solvers.working_set import host
+from tests.oracle import best_objective, objective
+
+
+def narrow_cone(n, d, seed=0, size=100.0):
+    """Atoms of unit length in a narrow cone, and queries like them."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n + 6, d)) + size
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows[:n], rows[n:]
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize(
+    ("n", "d", "alpha", "least", "most"),
+    [(60, 5, 1.0, 60, 60), (60, 5, 1e-3, 20, 59), (40, 50, 1e-1, 40, 40), (40, 50, 3e-4, 15, 39)],
+)
+def test_dense_codes_are_optimal(n, d, alpha, least, most, constraint):
+    atoms, queries = narrow_cone(n, d)
+    solution = solve(atoms, queries, alpha=alpha, constraint=constraint)
+    used = np.count_nonzero(solution.codes.toarray() > 0.0, axis=1)
+    assert used.min() >= least
+    assert used.max() <= most
+    assert solution.verify().all()
+    for query, code in zip(queries, solution.codes.toarray(), strict=True):
+        best = best_objective(atoms, query, alpha, constraint)
+        assert objective(atoms, query, code, alpha) <= best * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("space", ["linear", "rbf"])
+@pytest.mark.parametrize("quadratic", ["ridge", "competitive", "l1"])
+def test_a_support_that_outgrows_the_kernels_goes_on_as_a_dense_code(monkeypatch, space, quadratic):
+    rng = np.random.default_rng(1)
+    atoms, queries = rng.random((300, 8)), rng.random((5, 8))
+    labels = np.arange(300) % 3
+    options = {"quadratic": with_ridge(quadratic), "labels": labels, "constraint": "nonnegative", "space": space}
+    kernels = solve(atoms, queries, **options)
+    calls = []
+    solve_dense = host.Run._solve_dense
+    monkeypatch.setattr(host, "FIRST_CAPACITY", 4)
+    monkeypatch.setattr(host, "LARGEST_SUPPORT", 4)
+    monkeypatch.setattr(
+        host.Run, "_solve_dense", lambda self, *given: calls.append(solve_dense(self, *given)) or calls[-1]
+    )
+    dense = solve(atoms, queries, **options)
+    assert calls
+    assert np.concatenate(calls).all()
+    assert dense.verify().all()
+    np.testing.assert_allclose(dense.codes.toarray(), kernels.codes.toarray(), atol=1e-7)
+
+
+def with_ridge(name):
+    """A quadratic of the family with a ridge that makes codes of about fifty atoms."""
+    weights = {"ridge": {}, "competitive": {"blocks": 0.1, "target": 1.1}, "l1": {"absolute": 0.1}}[name]
+    return lambda alpha, beta, n_classes: Quadratic(ridge=0.3, **weights)
+
+
+def test_a_strong_ridge_needs_no_matrix_of_all_atoms():
+    atoms, queries = narrow_cone(500, 6)
+    labels = np.arange(500) % 3
+    strong, affine = ANCRClassifier(alpha=1.0).fit(atoms, labels), ACRClassifier(alpha=1.0).fit(atoms, labels)
+    np.testing.assert_array_equal(strong.predict(queries), affine.predict(queries))
+    np.testing.assert_allclose(strong.codes(queries).toarray(), affine.codes(queries), atol=1e-12)
+    assert "gram" not in strong.dictionary_.centred.held
+
+
+def test_leaving_one_out_of_dense_codes_equals_a_refit():
+    atoms, _ = narrow_cone(40, 4, size=20.0)
+    labels = np.arange(40) % 2
+    dictionary = Dictionary.build(atoms, labels)
+    problem = Problem.of(dictionary, "ridge", "simplex", alpha=0.05)
+    codes = np.vstack([c.toarray() for c in LeaveOneOut(dictionary).map(problem, lambda rows, c, z: c)])
+    for i in range(40):
+        others = np.delete(np.arange(40), i)
+        alone = solve(dictionary.atoms[others], dictionary.atoms[i : i + 1], alpha=0.05)
+        np.testing.assert_allclose(codes[i, others], alone.codes.toarray()[0], atol=1e-9)
+        assert codes[i, i] == 0.0
+    assert np.count_nonzero(codes) > 40 * 20
+
+
+def test_copies_and_single_precision_of_dense_codes():
+    atoms, queries = narrow_cone(80, 5)
+    atoms = np.concatenate([atoms, atoms[:20]])
+    single = solve(atoms.astype(np.float32), queries.astype(np.float32), alpha=1.0)
+    double = solve(atoms, queries, alpha=1.0)
+    assert single.codes.dtype == np.float32
+    assert single.verify().all()
+    assert double.verify().all()
+    np.testing.assert_allclose(single.codes.toarray(), double.codes.toarray(), atol=1e-6)
