@@ -252,8 +252,9 @@ def write(folder, X, y, kind):
         ancr.ANCRClassifier(),
         ancr.NCRClassifier(alpha=1e-2, rule="reg"),
         ancr.ANCRClassifier(space=Space(normalize=False)),
+        ancr.ANCRClassifier(space=Space(lift=0.5, power=0.5)),
     ],
-    ids=["simplex", "orthant", "as given"],
+    ids=["simplex", "orthant", "as given", "lifted"],
 )
 def test_shards_give_the_answer_of_one_machine(estimator, kind, data, cluster, tmp_path):
     X, y, Q = data
@@ -382,7 +383,7 @@ def test_pricing_finds_what_rounding_would_hide(tmp_path):
     exact = atoms.astype(float) @ residual
     level = exact.mean()
     assert exact[0] < level < exact[1]
-    shard = Shard(str(tmp_path / "a.npy"), np.array([0, 1]), normalize=False)
+    shard = Shard(str(tmp_path / "a.npy"), np.array([0, 1]), Space(normalize=False).prepare(atoms))
     longest = float(np.linalg.norm(atoms.astype(float), axis=1).max())
     (answer,) = price(shard, longest, Question(residual[None], np.array([level]), [np.empty(0, int)]))
     assert answer.rows.tolist() == [1]
@@ -394,7 +395,7 @@ def test_pricing_keeps_the_hardest_pulls_and_skips_known_atoms(tmp_path, monkeyp
     rng = np.random.default_rng(1)
     atoms, residuals = rng.standard_normal((200, 5)), rng.standard_normal((3, 5))
     np.save(tmp_path / "a.npy", atoms)
-    shard = Shard(str(tmp_path / "a.npy"), np.arange(200), normalize=False)
+    shard = Shard(str(tmp_path / "a.npy"), np.arange(200), Space(normalize=False).prepare(atoms))
     pulls = residuals @ atoms.T
     order = np.argsort(-pulls, axis=1)
     known = [np.sort(rows[:4]) for rows in order]
@@ -421,6 +422,7 @@ def test_pricing_keeps_the_hardest_pulls_and_skips_known_atoms(tmp_path, monkeyp
         (ancr.ProCRCClassifier(), "no class blocks"),
         (ancr.ANCRClassifier(relaxation=0.1), "no relaxation"),
         (ancr.ANCRClassifier(alpha=-1.0), "alpha"),
+        (ancr.ANCRClassifier(space="rbf"), "a linear space"),
         (ancr.ANCRClassifier(class_weight="balanced"), "class_weight=None"),
     ],
 )

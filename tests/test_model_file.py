@@ -44,6 +44,7 @@ def test_a_loaded_model_predicts_the_same(saved):
 SAVED = {
     **{name: kind() for name, kind in methods().items() if not name.endswith("-CV")},
     "power": ANCRClassifier(space=Space("rbf", gamma=0.5, power=0.5), temperature=0.3),
+    "lift": ANCRClassifier(space=Space("rbf", gamma=0.5, lift=0.7)),
     "poly": ANCRClassifier(space=Space("poly", degree=2, coef0=1.0)),
     "landmarks": ANCRClassifier(space=Space("rbf", n_landmarks=8, random_state=0)),
     "landmarks without a seed": ANCRClassifier(space=Space("rbf", n_landmarks=8)),

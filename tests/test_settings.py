@@ -72,8 +72,8 @@ def drawn(rng, kind):
     }
     estimator = clone(kind()).set_params(**{name: one for name, one in params.items() if name in kind().get_params()})
     if "space" in params:
-        power, seed = float(rng.uniform(0.1, 2)), int(rng.integers(9))
-        estimator.set_params(space=Space("rbf", gamma=float(rng.uniform(0.1, 2)), power=power, random_state=seed))
+        gamma, power, lift = rng.uniform(0.1, 2, size=3).tolist()
+        estimator.set_params(space=Space("rbf", gamma=gamma, power=power, lift=lift, random_state=int(rng.integers(9))))
     return estimator
 
 

@@ -1,5 +1,5 @@
-"""Powers, unit norm and kernels: every answer compared with a quadratic programme on the Gram matrix, or with another
-way to the same space."""
+"""Powers, lifts, unit norm and kernels: every answer compared with a quadratic programme on the Gram matrix, or with
+another way to the same space."""
 
 import pickle
 import subprocess
@@ -203,6 +203,73 @@ def test_the_order_of_the_space():
     np.testing.assert_allclose(space.dictionary(X).gram, rbf_kernel(rows, gamma=space.gamma_))
 
 
+def lifted(X, constant):
+    """Samples with one more coordinate, at unit norm."""
+    rows = np.column_stack([X, np.full(len(X), constant)])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_a_lift_comes_between_power_and_unit_norm(scale):
+    X = np.random.default_rng(0).standard_normal((6, 4))
+    roots = np.sign(X) * np.sqrt(np.abs(X))
+    space = Space(kernel="rbf", power=0.5, lift=0.7).prepare(X * scale)
+    length = np.sqrt(np.mean(np.sum(roots**2, axis=1)))
+    rows = lifted(roots, 0.7 * length)
+    assert space.constant_ == pytest.approx(0.7 * length * np.sqrt(scale))
+    np.testing.assert_allclose(space.rows(X * scale), rows)
+    assert space.gamma_ == pytest.approx(1.0 / (5 * rows.var()))
+    np.testing.assert_allclose(space.dictionary(X * scale).gram, rbf_kernel(rows, gamma=space.gamma_))
+    assert Space(lift=0.7).prepare(0.0 * X).constant_ == 0.0
+
+
+def test_a_lift_tells_samples_of_one_direction_apart():
+    """Two rings have the same directions; only their lengths differ."""
+    rng = np.random.default_rng(0)
+    angles, y = rng.uniform(0, 2 * np.pi, 200), np.arange(200) % 2
+    X = (1.0 + y)[:, None] * np.column_stack([np.cos(angles), np.sin(angles)]) + 0.05 * rng.standard_normal((200, 2))
+    scores = [
+        ancr.ANCRClassifier(space=Space(lift=lift), alpha=1e-2).fit(X[:100], y[:100]).score(X[100:], y[100:])
+        for lift in (0.0, 1.0)
+    ]
+    assert scores[0] < 0.7
+    assert scores[1] == 1.0
+
+
+def test_a_constant_coordinate_without_unit_norm():
+    """It has no effect where Σc = 1; elsewhere the objective gains (s·r)²·(1 − Σc)²."""
+    rng = np.random.default_rng(0)
+    X, Q = rng.standard_normal((40, 5)) + 1.0, rng.standard_normal((9, 5))
+    plain, constant = Space(normalize=False), Space(normalize=False, lift=2.0)
+    for constraint in ("affine", "simplex"):
+        values = [ancr.solve(X, Q, alpha=0.1, constraint=constraint, space=space) for space in (plain, constant)]
+        np.testing.assert_allclose(*(dense(one.codes) for one in values), atol=1e-7)
+    codes = dense(ancr.solve(X, Q, alpha=0.1, constraint="free", space=constant).codes)
+    size = constant.prepare(X).constant_ ** 2
+    matrix = X @ X.T + 0.1 * np.eye(40) + size
+    np.testing.assert_allclose(codes, np.linalg.solve(matrix, X @ Q.T + size).T, atol=1e-9)
+    assert "lift" in Space("rbf", normalize=False).idle
+    assert "lift" not in constant.idle | Space("rbf").idle
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"kernel": "rbf", "gamma": 0.5}, {"kernel": "rbf", "n_landmarks": 10}], ids=str
+)
+def test_a_lift_grows_by_the_length_of_the_first_samples(settings):
+    X, y = make_classification(150, 10, n_informative=8, n_classes=3, random_state=1)
+    space = Space(lift=0.5, random_state=0, **settings)
+    grown = ancr.ANCRClassifier(space=space)
+    for part in (slice(0, 50), slice(50, 55), slice(55, 120)):
+        grown.partial_fit(X[part] * (1 + part.start), y[part])
+        grown.predict(X[:1])
+    first = space.prepare(X[:50])
+    assert grown.space_.constant_ == first.constant_
+    rows = np.concatenate([X[:50], X[50:55] * 51, X[55:120] * 56])
+    whole = clone(grown).learn(first, first.dictionary(rows, y[:120]))
+    whole.n_features_in_ = 10
+    np.testing.assert_allclose(grown.residuals(X[120:]), whole.residuals(X[120:]), atol=1e-9)
+
+
 def test_power_of_a_linear_space_is_that_of_samples_prepared_by_hand():
     X, y = load_digits(return_X_y=True)
     clf = ancr.CRCClassifier(space=Space(power=0.5)).fit(X[:200], y[:200])
@@ -257,7 +324,7 @@ def test_growing_is_fitting(classifier):
 
 def test_pickle_and_clone():
     X, y = load_digits(return_X_y=True)
-    for space in (Space("rbf", power=0.5), Space("rbf", n_landmarks=30, random_state=0)):
+    for space in (Space("rbf", power=0.5, lift=0.5), Space("rbf", n_landmarks=30, random_state=0)):
         clf = ancr.ANCRClassifier(space=space).fit(X[:200], y[:200])
         again = pickle.loads(pickle.dumps(clf))
         np.testing.assert_array_equal(again.decision_function(X[200:230]), clf.decision_function(X[200:230]))
@@ -299,6 +366,8 @@ def test_indefinite_kernels_are_told_and_never_certified():
         ({"space": Space(degree=-1)}, "'degree' parameter"),
         ({"space": Space(degree=2.5)}, "'degree' parameter"),
         ({"space": Space(power=0.0)}, "'power' parameter"),
+        ({"space": Space(lift=-1.0)}, "'lift' parameter"),
+        ({"space": Space(lift=1e308)}, "lift=1e\\+308 takes samples beyond the range"),
         ({"space": Space(n_landmarks=0)}, "'n_landmarks' parameter"),
         ({"space": Space(n_landmarks=5)}, "n_landmarks requires a non-linear kernel"),
         ({"space": lambda a, b: a}, "one number per pair of samples"),
@@ -319,8 +388,10 @@ def test_bad_matrices_are_named():
     gram = X @ X.T
     with pytest.raises(ValueError, match="symmetric matrix"):
         ancr.ANCRClassifier(space="precomputed").fit(gram + np.triu(np.ones_like(gram)), y)
-    with pytest.raises(ValueError, match="power and n_landmarks need samples"):
+    with pytest.raises(ValueError, match="power, lift and n_landmarks need samples"):
         ancr.ANCRClassifier(space=Space("precomputed", power=0.5)).fit(gram, y)
+    with pytest.raises(ValueError, match="power, lift and n_landmarks need samples"):
+        ancr.ANCRClassifier(space=Space("precomputed", lift=0.5)).fit(gram, y)
     with pytest.raises(AttributeError, match="partial_fit"):
         ancr.ANCRClassifier(space="precomputed").partial_fit(gram, y)
     with pytest.raises(ValueError, match=r"needs coordinates.*n_landmarks"):

@@ -1,9 +1,10 @@
-r"""The first axis: where samples live. A power, the unit norm, a kernel, in this order:
+r"""The first axis: where samples live. A power, a lift, the unit norm, a kernel, in this order:
 
-    x ↦ sign(x)·|x|^p ↦ x/‖x‖ ↦ φ(x),      φ(x)ᵀφ(y) = k(x, y).
+    x ↦ sign(x)·|x|^p ↦ (x, s·r) ↦ x/‖x‖ ↦ φ(x),      φ(x)ᵀφ(y) = k(x, y).
 
 A space is made from its parameters alone; `Space.prepare` returns a copy that knows what it has to learn from the
-training samples (the width of ``gamma="scale"``, landmarks), and makes their dictionary and the rows of queries:
+training samples (their length r, the width of ``gamma="scale"``, landmarks), and makes their dictionary and the rows
+of queries:
 
     space = Space("rbf", power=0.5).prepare(samples)
     dictionary, rows = space.dictionary(samples, labels), space.rows(queries)
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from math import frexp, sqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -59,6 +61,7 @@ _PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "power": [_POSITIVE],
+    "lift": [Interval(Real, 0, None, closed="left")],
     "normalize": ["boolean"],
     "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
@@ -68,7 +71,7 @@ _LANDMARKS = 2000
 
 
 class Space(AxisObject):
-    """Where samples live: sign(x)·|x|^p, then unit norm, then a kernel.
+    """Where samples live: sign(x)·|x|^p, then a lift, then unit norm, then a kernel.
 
     Parameters
     ----------
@@ -80,15 +83,20 @@ class Space(AxisObject):
         products with the training samples.
     gamma : {"scale"} or float, default="scale"
         γ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
-        power and unit norm.
+        power, lift and unit norm.
     degree : int, default=3
         Degree of ``"poly"``.
     coef0 : float, default=0.0
         Constant of ``"poly"``.
     power : float, default=1.0
         p > 0. ½ brings large features and small ones closer together; 1 leaves samples as they are.
+    lift : float, default=0.0
+        s ≥ 0. Above 0, each sample gets one more coordinate after the power, s·r with r the root mean square length of
+        the training samples, so that the unit norm keeps what the length of a sample says: the larger s, the more. 0
+        keeps directions alone. Without the unit norm, where Σc = 1, the coordinate has no effect; on other sets it adds
+        (s·r)²·(1 − Σc)² to the objective.
     normalize : bool, default=True
-        Scale samples to unit ℓ2 norm, after the power. Not used with ``"precomputed"``.
+        Scale samples to unit ℓ2 norm, after power and lift. Not used with ``"precomputed"``.
     n_landmarks : int or None, default=None
         Approximate the kernel by coordinates in the span of so many training samples (Nyström); None does not.
     random_state : int, RandomState instance or None, default=None
@@ -98,8 +106,10 @@ class Space(AxisObject):
     ----------
     gamma_ : float
         γ in use, after `prepare`.
-    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
-        Landmarks, after power and unit norm.
+    constant_ : float
+        s·r, the coordinate that the lift adds; 0 without one.
+    landmarks_ : ndarray of shape (n_landmarks, n_coordinates) or None
+        Landmarks, after power, lift and unit norm.
     error_ : float
         Share of the samples' squared length that landmarks cannot represent, Σ(k(x, x) − ‖φ̂(x)‖²) / Σk(x, x) over
         at most 2000 training samples; 0 without landmarks.
@@ -120,6 +130,7 @@ class Space(AxisObject):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = _PARAMETER_CONSTRAINTS
     gamma_: float
+    constant_: float
     landmarks_: Array
     error_: float
     _kernel: Kernel
@@ -133,18 +144,20 @@ class Space(AxisObject):
         degree: int = 3,
         coef0: float = 0.0,
         power: float = 1.0,
+        lift: float = 0.0,
         normalize: bool = True,
         n_landmarks: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.power, self.normalize, self.n_landmarks, self.random_state = power, normalize, n_landmarks, random_state
+        self.power, self.lift, self.normalize = power, lift, normalize
+        self.n_landmarks, self.random_state = n_landmarks, random_state
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self.get_params() == other.get_params()
 
     def __hash__(self) -> int:
-        return hash((self.kernel, self.gamma, self.power, self.normalize))
+        return hash((self.kernel, self.gamma, self.power, self.lift, self.normalize))
 
     @property
     def is_pairwise(self) -> bool:
@@ -160,13 +173,17 @@ class Space(AxisObject):
     def idle(self) -> set[str]:
         """Parameters that have no effect with this kernel."""
         uses = {"rbf": {"gamma"}, "poly": {"gamma", "degree", "coef0"}}
-        return {"gamma", "degree", "coef0"} - (uses.get(self.kernel, set()) if isinstance(self.kernel, str) else set())
+        of_kernels = {"gamma", "degree", "coef0"}
+        of_kernels -= uses.get(self.kernel, set()) if isinstance(self.kernel, str) else set()
+        # Distances do not see a coordinate that all samples share.
+        no_lift = self.is_pairwise or (self.kernel == "rbf" and not self.normalize)
+        return of_kernels | ({"lift"} if no_lift else set())
 
     @property
     def follows_unit_products(self) -> bool:
-        """Whether inner products of unit rows are enough to know those in the space, see `of_unit_products`."""
+        """Whether inner products of unit rows without a lift tell those in the space, see `of_unit_products`."""
         known = self.is_linear or (self.kernel == "rbf" and not isinstance(self.gamma, str))
-        return known and self.normalize and self.n_landmarks is None
+        return known and self.normalize and not self.lift and self.n_landmarks is None
 
     def of_unit_products(self, cross: np.ndarray) -> np.ndarray:
         """Inner products in the space, from those of unit rows, in place: ‖x − y‖² = 2 − 2xᵀy."""
@@ -179,7 +196,7 @@ class Space(AxisObject):
     @property
     def is_plain(self) -> bool:
         """Whether samples stay as they are, but for their norm."""
-        return self.is_linear and self.power == 1.0
+        return self.is_linear and self.power == 1.0 and not self.lift
 
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
@@ -194,10 +211,16 @@ class Space(AxisObject):
         random_state = 0 if self.random_state is None else self.random_state
         return Space(**{**self.get_params(), "n_landmarks": _LANDMARKS, "random_state": random_state})
 
-    def prepare(self, samples: Array, name: str = "X") -> Space:
-        """A copy that is ready for training samples that are already validated, and for their queries."""
+    def prepare(self, samples: Array, name: str = "X", length: float | None = None) -> Space:
+        """A copy that is ready for training samples that are already validated, and for their queries.
+
+        ``length`` is r where these samples do not tell it: `length_of` all samples, if they are in several files.
+        """
         prepared = copy(self)
-        prepared.gamma_, prepared.landmarks_, prepared.error_, prepared._coordinates = 1.0, None, 0.0, None
+        prepared.gamma_, prepared.constant_ = 1.0, 0.0
+        prepared.landmarks_, prepared.error_, prepared._coordinates = None, 0.0, None
+        if self.lift and not self.is_pairwise:
+            prepared.constant_ = self._constant(samples, self.length_of(samples) if length is None else length)
         if self.is_linear:
             if self.n_landmarks is not None:
                 raise ValueError("n_landmarks requires a non-linear kernel: kernel='linear' has coordinates already")
@@ -217,13 +240,28 @@ class Space(AxisObject):
             )
         return prepared
 
+    def length_of(self, samples: Array) -> float:
+        """r, the root mean square length of samples after the power."""
+        return root_mean_square(samples if self.power == 1.0 else signed_power(samples, self.power))
+
+    def _constant(self, samples: Array, length: float) -> float:
+        """s·r, the coordinate that all samples share."""
+        constant = self.lift * length
+        if not constant <= float(namespace(samples).finfo(samples.dtype).max):
+            raise ValueError(
+                f"lift={self.lift:g} takes samples beyond the range of {samples.dtype}; rescale or lower it"
+            )
+        return constant
+
     def _check_pairwise(self, samples: Array, name: str) -> None:
         if samples.shape[0] != samples.shape[1]:
             raise ValueError(
                 f"{name} must be the square matrix of inner products for space='precomputed', got {samples.shape}"
             )
-        if self.power != 1.0 or self.n_landmarks is not None:
-            raise ValueError("power and n_landmarks need samples, and space='precomputed' has inner products alone")
+        if self.power != 1.0 or self.lift or self.n_landmarks is not None:
+            raise ValueError(
+                "power, lift and n_landmarks need samples, and space='precomputed' has inner products alone"
+            )
         xp, sizes = namespace(samples), namespace(samples).abs(samples)
         uneven = xp.abs(samples - samples.T) > 1e-5 * sizes + 1e-6 * xp.max(sizes)
         if bool(xp.any(uneven)):
@@ -244,21 +282,22 @@ class Space(AxisObject):
     @property
     def to_rows(self) -> Callable[[Array], Array] | None:
         """The function that turns a block of queries into rows of the dictionary; None where there is nothing to do."""
-        plain = self.power == 1.0 and self.landmarks_ is None
+        plain = self.power == 1.0 and not self.lift and self.landmarks_ is None
         if plain and (self.is_pairwise or not self.normalize):
             return None
         return unit_rows if plain else self.rows
 
     def rows(self, samples: Array) -> Array:
-        """Samples as rows of the dictionary: after power and unit norm, and in the coordinates of the landmarks."""
+        """Samples as rows of the dictionary: after power, lift and unit norm, and in the coordinates of landmarks."""
         rows = self._flattened(samples)
         return rows if self._coordinates is None else self._coordinates(rows)
 
     def _flattened(self, samples: Array) -> Array:
-        """Samples after power and unit norm."""
+        """Samples after power, lift and unit norm."""
         if self.is_pairwise:
             return samples
         rows = samples if self.power == 1.0 else signed_power(samples, self.power)
+        rows = with_constant(rows, self.constant_) if self.lift else rows
         return unit_rows(rows, copy=rows is samples) if self.normalize else rows
 
     def dictionary(
@@ -275,7 +314,7 @@ class Space(AxisObject):
     def extend(
         self, dictionary: BaseDictionary, samples: Array, labels: Any, classes: Any = None, weights: Any = None
     ) -> BaseDictionary:
-        """A dictionary with more samples; γ and landmarks stay what they are."""
+        """A dictionary with more samples; r, γ and landmarks stay what they are."""
         rows = self._all_rows(namespace(samples).astype(samples, dictionary.dtype, copy=False))
         return extended(dictionary, rows, labels, classes=classes, weights=weights)
 
@@ -395,6 +434,28 @@ def signed_power(samples: Array, power: float) -> Array:
     if power > 1.0 and not bool(xp.all(xp.isfinite(powers))):
         raise ValueError(f"power={power:g} takes samples beyond the range of {samples.dtype}; rescale them or lower it")
     return powers
+
+
+def root_mean_square(samples: Array) -> float:
+    """The root mean square length of samples; their squares neither overflow nor vanish."""
+    xp = namespace(samples)
+    largest = float(xp.max(xp.abs(samples)))
+    if not largest:
+        return 0.0
+    unit = 2.0 ** (frexp(largest)[1] - 1)  # a power of two, which rounds nothing
+    safe = samples if 1e-100 < largest < 1e100 else in_double(samples) / unit
+    root = sqrt(float(xp.mean(squares_in_double(safe))))
+    return root if safe is samples else root * unit
+
+
+def with_constant(rows: Array, constant: float) -> Array:
+    """Rows with one more coordinate, the same for all: a copy."""
+    if is_non_numpy(rows):
+        xp = namespace(rows)
+        return xp.concat([rows, xp.full_like(rows[:, :1], constant)], axis=1)
+    lifted = np.empty((rows.shape[0], rows.shape[1] + 1), rows.dtype)
+    lifted[:, :-1], lifted[:, -1] = rows, constant
+    return lifted
 
 
 def _gamma(gamma: str | float, rows: Array) -> float:

@@ -47,6 +47,7 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "gamma": ("Width of the kernel", "γ", 1e-3, 100.0, True),
     "degree": ("Degree of the polynomial kernel", "d", 1, 6),
     "power": ("Power of the features", "p", 0.05, 2.0),
+    "lift": ("How much the length of a sample counts", "s", 0.0, 4.0),
     "normalize": ("Samples at unit norm", ""),
     "weight": ("Weight of the collaborative code", "w", 0.0, 1.0),
     "subspace_alpha": ("Ridge of the class codes", "λ", 1e-6, 10.0, True),

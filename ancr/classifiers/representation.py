@@ -211,8 +211,9 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
         The result is that of `fit` on all samples together, in the order they came. Only the first call factorises;
         later ones leave that to the next query, which extends the previous products by those of the samples added
-        since. So ten calls in a row cost one factorisation. What the space learns from samples, the width of
-        ``gamma="scale"`` and landmarks, it learns from those of the first call.
+        since. So ten calls in a row cost one factorisation. What the space learns from samples, the length
+        by which a lift is measured, the width of ``gamma="scale"`` and landmarks, it learns from those of the first
+        call.
 
         Parameters
         ----------

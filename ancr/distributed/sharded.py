@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from ancr._core.arrays import unit_rows
 from ancr._core.files import PathLike
 from ancr.axes.problem import Problem
 from ancr.axes.rules import class_residuals
@@ -27,7 +26,7 @@ from ancr.certificate.tolerances import not_certified
 from ancr.dictionary.atoms import kind_of_labels
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.products import Queries
-from ancr.distributed.shards import Description, Question, Shard, ShardAnswer, ShardedQuery, price
+from ancr.distributed.shards import Description, Question, Shard, ShardAnswer, ShardedQuery, joint_length, price
 from ancr.solvers.choice import find_solver
 from ancr.solvers.working_set.pricing import settle
 
@@ -35,6 +34,8 @@ from ancr.solvers.working_set.pricing import settle
 BLOCK_QUERIES = 256
 # Atoms that a round may add to a query, over all shards.
 ATOMS_PER_ROUND = 64
+# A linear space learns nothing from samples but their length.
+_NO_SAMPLES = np.zeros((1, 1))
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,10 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(paths, str) or not hasattr(paths, "__len__"):
             raise ValueError(f"paths must be a list of files, got {paths!r}")
         self.shards_ = self._named_shards(paths, [labels] * len(paths) if isinstance(labels, str) else list(labels))
+        if self._space.lift:
+            length = joint_length(self._on_workers(Shard.lengths, [()] * len(self.shards_)))
+            space = self._space.prepare(_NO_SAMPLES, length=length)
+            self.shards_ = [replace(shard, space=space) for shard in self.shards_]
         found: list[Description] = self._on_workers(Shard.describe, [()] * len(self.shards_))
         widths = {description.n_features for description in found}
         if len(widths) > 1:
@@ -153,23 +158,23 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
                 f"labels must hold one entry for each of the {len(paths)} paths, at least one, got {len(labels)}"
             )
         own = [str(each) if hasattr(each, "__fspath__") else each for each in labels]
-        pairs, normalize = zip(map(str, paths), own, strict=True), self._space.normalize
-        return [Shard(path, each, normalize, device=self.device) for path, each in pairs]
+        space = self._space.prepare(_NO_SAMPLES)
+        return [Shard(path, each, space, device=self.device) for path, each in zip(map(str, paths), own, strict=True)]
 
     def _check_settings(self) -> None:
         if not isinstance(self.tol, Real) or not self.tol > 0.0:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        is_plain = self._space.is_plain  # first, because it validates the estimator's parameters
+        is_linear = self._space.is_linear  # first, because it validates the estimator's parameters
         quadratic, constraint = self._problem.quadratic, self._problem.constraint
         strict = constraint.sums_to_one or quadratic.ridge > 0.0
         able = constraint.plain and constraint.nonnegative and strict and self._problem.relaxation is None
         exact = able and find_solver(self.estimator.solver, self._problem).is_exact
         exact = exact and not (quadratic.blocks or quadratic.absolute)
-        plain = "space='linear' with power=1 to be used on shards; store the rows of its space in the files instead"
+        linear = "a linear space to be used on shards; store the rows of its own space in the files instead"
         needs = {
             "solver='exact', no ℓ1 term, no class blocks, no relaxation and constraint='simplex', or 'nonnegative' "
             "with alpha > 0, to be used on shards": exact,
-            f"{plain} (Space.rows)": is_plain,
+            f"{linear} (Space.rows)": is_linear,
             "class_weight=None to be used on shards, whose atoms have no weights": self.estimator.class_weight is None,
             "a rule that learns nothing to be used on shards": not self.estimator.make_rule().learns,
         }
@@ -205,7 +210,7 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have the {self.n_features_in_} features of the shards, got {X.shape[1]}")
-        X = unit_rows(X) if self._space.normalize else X
+        X = self.shards_[0].space.rows(X)
         X = X if self._origin is None else X - self._origin
         done: list[ShardedQuery] = []
         for start in range(0, len(X), BLOCK_QUERIES):

@@ -13,15 +13,16 @@ the hardest pull over *all* atoms, is within tolerance. Nothing here depends on 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ancr._core.arrays import unit_rows
 from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import Set
+from ancr.axes.spaces import Space
 from ancr.certificate.bounds import bound_with_atoms_elsewhere
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.products import Queries
@@ -42,8 +43,8 @@ class Shard:
         ``.npy`` (memory-mapped), ``.zarr`` or ``.parquet``; rows are samples.
     labels : str or ndarray
         ``.npy`` file of labels or the labels themselves; for parquet, the name of their column.
-    normalize : bool
-        Scale rows to unit ℓ2 norm as they are read.
+    space : Space
+        Where rows live, prepared: its power, lift and unit norm are applied as they are read.
     origin : ndarray or None
         A point that is subtracted from rows as they are read.
     device : str or None
@@ -52,7 +53,7 @@ class Shard:
 
     path: str
     labels: str | np.ndarray
-    normalize: bool = True
+    space: Space
     origin: np.ndarray | None = None
     device: str | None = None
 
@@ -71,7 +72,14 @@ class Shard:
         return (left @ right.T).cpu().numpy().astype(atoms.dtype, copy=False)
 
     def chunks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Consecutive blocks of rows, float32 or float64, each with the position of its first row."""
+        """Consecutive blocks of rows of the dictionary, each with the position of its first row."""
+        for start, samples in self._samples():
+            rows = self.space.rows(samples)
+            # In double precision: atoms must be moved by exactly what queries are moved by.
+            yield start, rows if self.origin is None else rows - self.origin
+
+    def _samples(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Consecutive blocks of samples as the file has them, float32 or float64."""
         start = 0
         for rows in _READERS[_suffix(self.path)](self):
             if rows.dtype.kind not in "biuf":
@@ -79,10 +87,16 @@ class Shard:
             rows = np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
             if not np.isfinite(rows).all():
                 raise ValueError(f"{self.path} contains NaN or infinity, in rows {start} to {start + len(rows)}")
-            rows = unit_rows(rows) if self.normalize else rows
-            # In double precision: atoms must be moved by exactly what queries are moved by.
-            yield start, rows if self.origin is None else rows - self.origin
+            yield start, rows
             start += len(rows)
+
+    def lengths(self) -> tuple[int, float]:
+        """Number of samples, and their root mean square length, which a lift depends on."""
+        n_rows, root = 0, 0.0
+        for start, samples in self._samples():
+            root = joint_length([(n_rows, root), (len(samples), self.space.length_of(samples))])
+            n_rows = start + len(samples)
+        return n_rows, root
 
     def read_labels(self) -> np.ndarray:
         """Labels of all rows."""
@@ -102,12 +116,25 @@ class Shard:
             total = total + rows.sum(axis=0, dtype=float)
             lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
             n_rows, longest = start + len(rows), max(longest, float(lengths.max(initial=0.0)))
-            n_features = rows.shape[1]
+            n_features = rows.shape[1] - bool(self.space.lift)
         if not n_rows:
             raise ValueError(f"{self.path} holds no rows")
         if labels.shape != (n_rows,):
             raise ValueError(f"labels of {self.path} must be one per row, {n_rows} in all, got {labels.shape}")
         return Description(n_rows, n_features, longest, np.unique(labels), total)
+
+
+def joint_length(parts: Sequence[tuple[int, float]]) -> float:
+    """The root mean square length of samples that come in parts, from the number and length of each.
+
+    Examples
+    --------
+    >>> from ancr.distributed.shards import joint_length
+    >>> joint_length([(2, 3.0), (2, 4.0)]) ** 2
+    12.5
+    """
+    total = sum(number for number, _ in parts)
+    return hypot(*(length * sqrt(number / total) for number, length in parts)) if total else 0.0
 
 
 @dataclass(frozen=True)

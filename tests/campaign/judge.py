@@ -3,14 +3,14 @@
 import time
 import traceback
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ancr import solve
 from ancr._core.arrays import dense, to_numpy
 from ancr.solvers import ADMM
-from tests.campaign.problems import make_problem
+from tests.campaign.problems import SPACES, make_problem
 from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares, RelaxedLeastSquares
 
 # What must be reached, relative to ‖y − centre‖², on problems whose condition is at most the limit. Codes in single
@@ -65,14 +65,15 @@ class Outcome:
         self.failures.append(what)
 
 
-def judge(seed, index):
+def judge(seed, index, spaces=SPACES):
     """Solve a problem and compare it with the reference."""
-    start, problem = time.perf_counter(), make_problem(seed, index)
+    start, problem = time.perf_counter(), make_problem(seed, index, spaces)
     outcome = Outcome(index, problem.families)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            _compare(problem, _solved(problem), outcome)
+            solved = _solved(problem)
+            _compare(_in_its_space(problem), solved, outcome)
     except _Refusal as refusal:
         outcome.refusal = str(refusal)
         outcome.count("refused")
@@ -113,6 +114,14 @@ def _solved(problem):
     answers = (solution.codes, solution.members, solution.gap, solution.verify(tol=tolerance), solution.converged)
     # A relaxation so large that no code leaves the set has become the hard constraint.
     return _Solved(*(to_numpy(dense(answer)) for answer in answers), solution.problem.relaxation is not None)
+
+
+def _in_its_space(problem):
+    """The problem with the rows that its space makes of atoms and queries, rounded as those of the solver are."""
+    arrays = _library(problem.library)
+    atoms, queries = arrays(problem.atoms), arrays(problem.queries)
+    space = problem.settings["space"].prepare(atoms)
+    return replace(problem, atoms=to_numpy(space.rows(atoms)), queries=to_numpy(space.rows(queries)))
 
 
 def _is_documented(error):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ancr.axes.sets import SETS
+from ancr.axes.spaces import Space
 from ancr.solvers import ADMM
 
 # What is drawn on each axis, with its share.
@@ -21,6 +22,7 @@ SOLVERS = {"exact": 16, "closed_form": 2, "admm": 2}
 PRECISIONS = {"float64": 3, "float32": 1}
 ORDERS = {"C": 6, "F": 2, "strided": 1, "reversed": 1}
 LIBRARIES = {"numpy": 97, "array_api_strict": 1, "torch": 2}
+SPACES = {"as given": 8, "lifted": 1, "with a constant": 1}
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Problem:
     families: dict
 
 
-def make_problem(seed, index):
-    """The problem with this index in the campaign with this seed."""
+def make_problem(seed, index, spaces=SPACES):
+    """The problem with this index in the campaign with this seed; ``spaces`` are those to draw from."""
     rng = np.random.default_rng([seed, index])
     kind, aim, offset, scale, precision = (_draw(rng, axis) for axis in (ATOMS, QUERIES, OFFSETS, SCALES, PRECISIONS))
     n_features = _size(rng, 30)
@@ -59,6 +61,8 @@ def make_problem(seed, index):
     settings = _settings(rng, atoms)
     order, library = _draw(rng, ORDERS), _draw(rng, LIBRARIES)
     library = "numpy" if settings["relaxation"] else library  # the only one that solves it
+    space, lift = _draw(rng, spaces), 10.0 ** rng.uniform(-3, 3)
+    settings["space"] = Space(lift=0.0 if space == "as given" else lift, normalize=space == "lifted")
     families = {
         "atoms": kind,
         "queries": aim,
@@ -69,6 +73,7 @@ def make_problem(seed, index):
         "solver": getattr(settings["solver"], "name", settings["solver"]),
         "precision": precision,
         "memory order": order,
+        "space": space,
         "library": library,
     }
     return Problem(_in_order(atoms, order), _in_order(queries, order), settings, library, families)
