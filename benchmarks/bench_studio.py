@@ -137,52 +137,56 @@ async def latencies(n_samples):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
         np.savez(path, features=X, labels=labels)
-        server = Server(path)
+        ids, server = identities_of(path), Server(path)
         try:
             async with server.client() as client:
                 await server.enter(client)
                 print(f"{n_samples} labelled × {X.shape[1]}; ready after {await settle(client):.1f} s", flush=True)
                 n = 400 if n_samples <= 10_000 else 60
-                await _answers(client, n_samples, n)
-                await _sliders(client, n_samples, n)
-                await _labels(client, n_samples, y)
+                await _answers(client, ids[n_samples:], n)
+                await _sliders(client, ids[n_samples:], n, with_relaxation=n_samples <= 10_000)
+                await _labels(client, ids[n_samples:], y[n_samples:])
         finally:
             server.stop()
 
 
-async def _answers(client, first, n):
-    await measure(client, "warm-up", [("/api/answer", {"sample": first + i}) for i in range(TOGETHER)])
-    await measure(client, "answer with witnesses", [("/api/answer", {"sample": first + i % POOL}) for i in range(n)])
+def identities_of(path):
+    """The identities that a studio gives the samples of a file."""
+    from ancr.studio.identities import identities
+    from ancr.studio.openings import open_source
+
+    source = open_source(path)
+    return identities(source.contents, source.names, [], are_keys=False)
 
 
-def _steps(first, n, make):
-    return [("/api/answer", {"sample": first + i // 20, "settings": make(i)}) for i in range(n)]
+async def _answers(client, pool, n):
+    await measure(client, "warm-up", [("/api/answer", {"sample": pool[i]}) for i in range(TOGETHER)])
+    await measure(client, "answer with witnesses", [("/api/answer", {"sample": pool[i % POOL]}) for i in range(n)])
 
 
-async def _sliders(client, first, n):
+def _steps(pool, n, make):
+    return [("/api/answer", {"sample": pool[i // 20], "settings": make(i)}) for i in range(n)]
+
+
+async def _sliders(client, pool, n, with_relaxation):
     n = n // 2
-    await measure(client, "slider step: λ", _steps(first, n, lambda i: {"alpha": 10 ** (-4 + 3.5 * (i % 20) / 20)}))
+    await measure(client, "slider step: λ", _steps(pool, n, lambda i: {"alpha": 10 ** (-4 + 3.5 * (i % 20) / 20)}))
     await measure(
         client,
         "slider step: kernel width",
-        _steps(first, n, lambda i: {"space__kernel": "rbf", "space__gamma": 0.1 + 0.1 * (i % 20)}),
+        _steps(pool, n, lambda i: {"space__kernel": "rbf", "space__gamma": 0.1 + 0.1 * (i % 20)}),
     )
-    await measure(client, "slider step: power", _steps(first, 20, lambda i: {"space__power": 0.5 + 0.1 * (i % 2)}))
-    if first <= 10_000:
-        one = [("/api/answer", {"sample": first, "settings": {"relaxation": 0.3}})]
+    await measure(client, "slider step: power", _steps(pool, 20, lambda i: {"space__power": 0.5 + 0.1 * (i % 2)}))
+    if with_relaxation:
+        one = [("/api/answer", {"sample": pool[0], "settings": {"relaxation": 0.3}})]
         await measure(client, "slider step: first relaxation", one)
         await measure(client, "slider step: relaxation again", one * 20)
 
 
-async def _labels(client, first, y):
-    names = [f"row {first + i + 1}" for i in range(400)]
-    actions = [
-        ("/api/act", {"do": "label", "sample": name, "label": str(y[first + i])}) for i, name in enumerate(names)
-    ]
+async def _labels(client, pool, y):
+    actions = [("/api/act", {"do": "label", "sample": pool[i], "label": str(y[i])}) for i in range(400)]
     await measure(client, "label, with update and next sample", actions)
-    await measure(
-        client, "answer right after labels", [("/api/answer", {"sample": first + 500 + i}) for i in range(20)]
-    )
+    await measure(client, "answer right after labels", [("/api/answer", {"sample": pool[500 + i]}) for i in range(20)])
 
 
 async def simulate(seed, rounds):
@@ -218,10 +222,8 @@ async def simulate(seed, rounds):
                     if turn < rounds:
                         asked = await client.post("/api/next", json={"n": classes, "fresh": True, "seed": seed})
                         for sample in asked.json()["next"]:
-                            label = names[y[sample["index"]]]
-                            await client.post(
-                                "/api/act", json={"do": "label", "sample": sample["name"], "label": label}
-                            )
+                            label = names[y[sample["number"] - 1]]
+                            await client.post("/api/act", json={"do": "label", "sample": sample["id"], "label": label})
         finally:
             server.stop()
     study = labelling.curve("next_to_label", (X, y, test, truth), seed, rounds)

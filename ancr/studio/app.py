@@ -14,9 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ancr.studio import exports
+from ancr.studio.actions import ActionError, ConflictError
 from ancr.studio.jobs import LONG
+from ancr.studio.journal import JournalError
 from ancr.studio.security import Guard, Refusal
-from ancr.studio.state import ActionError
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -42,8 +44,9 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
     """
     site, views = _Site(studio), studio.views
     reads: dict[str, Callable[[Request], Any]] = {
-        "/api/state": lambda request: studio.overview(),
-        "/api/row/{index:int}": lambda request: views.whole(site.index(request)),
+        "/api/state": lambda request: studio.overview(_tab(request)),
+        "/api/row/{id}": lambda request: views.whole(site.index(request)),
+        "/api/number/{number:int}": lambda request: views.describe(site.numbered(request)),
         "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
         "/api/surest": lambda request: views.surest(request.query_params.get("label")),
         "/api/members": lambda request: views.members(request.query_params.get("label", "")),
@@ -57,7 +60,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/", site.page),
         Route("/static/{name}", site.static),
         Route("/api/events", site.events),
-        Route("/api/picture/{index:int}", site.picture),
+        Route("/api/picture/{id}", site.picture),
         Route("/api/controls", site.controls, methods=["POST"]),
         Route("/api/answer", site.answer, methods=["POST"]),
         Route("/api/image", site.image, methods=["POST"]),
@@ -67,7 +70,9 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/export/model.npz", site.model),
     ]
     handlers: dict[Any, Any] = {
+        ConflictError: _told(lambda error: (str(error), 409)),
         ActionError: _told(lambda error: (str(error), 400)),
+        JournalError: _told(lambda error: (str(error), 507)),
         HTTPException: _told(lambda error: (error.detail, error.status_code)),
         Refusal: _told(lambda error: (error.sentence, error.status)),
         Exception: _told(lambda error: (_UNFORESEEN.format(type(error).__name__), 500)),
@@ -83,6 +88,12 @@ def _told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Excepti
         return JSONResponse({"error": sentence}, status)
 
     return handler
+
+
+def _tab(request: Request) -> str:
+    """The tab of the browser that asks, as it calls itself."""
+    tab = request.headers.get("x-ancr-tab", "")
+    return tab if tab.isalnum() and len(tab) <= 40 else ""
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -152,18 +163,26 @@ class _Site:
             end()
 
     def index(self, request: Request) -> int:
-        """The sample that an address names."""
-        index = request.path_params["index"]
-        if index >= len(self.studio.source.data):
+        """The sample whose identity an address has."""
+        index = self.studio.state.place(request.path_params["id"])
+        if index is None:
             raise HTTPException(404, "There is no such sample.")
         return index
+
+    def numbered(self, request: Request) -> int:
+        """The sample whose number an address has, counted from 1."""
+        number = request.path_params["number"]
+        if not 1 <= number <= len(self.studio.source.data):
+            raise HTTPException(404, f"There are {len(self.studio.source.data)} samples; choose a number from 1.")
+        return number - 1
 
     async def picture(self, request: Request) -> Response:
         found = await asyncio.to_thread(self.studio.pictures.thumbnail, self.index(request))
         if found is None:
             raise HTTPException(404, "There is no picture of this sample.")
-        # A sample never changes while the studio runs.
-        return Response(found[0], media_type=found[1], headers={"cache-control": "private, max-age=3600"})
+        # An identity is that of the content, so that its picture never changes; a row may get another image.
+        kept = "private, max-age=31536000, immutable" if self.studio.source.shows_content else "no-store"
+        return Response(found[0], media_type=found[1], headers={"cache-control": kept})
 
     async def controls(self, request: Request) -> Response:
         changes = (await _body(request)).get("settings", {})
@@ -187,7 +206,7 @@ class _Site:
         return JSONResponse(await self.worker.ask("answer", query))
 
     async def act(self, request: Request) -> Response:
-        return JSONResponse(await self.worker.ask("act", await _body(request)))
+        return JSONResponse(await self.worker.ask("act", (_tab(request), await _body(request))))
 
     async def next(self, request: Request) -> Response:
         body = await _body(request)
@@ -201,15 +220,16 @@ class _Site:
         if body.get("fresh"):
             future = await self.worker.ask("read", lambda: self.studio.jobs.awaited_queue(n, seed))
             ranked = (await asyncio.wrap_future(future) or [])[:n]
-        return await self._read(lambda: {"next": [self.views.describe(i) for i in ranked or self.studio.following(n)]})
+        tab, studio = _tab(request), self.studio
+        return await self._read(lambda: {"next": [self.views.describe(i) for i in studio.following(n, tab, ranked)]})
 
     async def labels(self, request: Request) -> Response:
         raw = request.query_params.get("raw") == "1"
-        text = await self.worker.ask("read", lambda: self.studio.labels_csv(raw))
-        return _download(text.encode("utf-8", "surrogateescape"), "text/csv; charset=utf-8", "labels.csv")
+        text = await self.worker.ask("read", lambda: exports.labels_csv(self.studio.state, raw))
+        return _download(text.encode(), "text/csv; charset=utf-8", "labels.csv")
 
     async def model(self, request: Request) -> Response:
-        model = await self.worker.ask("read", self.studio.model)
+        model = await self.worker.ask("read", lambda: exports.model(self.studio.recogniser))
         content = await asyncio.to_thread(_saved, model)
         return _download(content, "application/octet-stream", "model.npz")
 

@@ -21,7 +21,7 @@ from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
-from ancr.studio.state import ActionError
+from ancr.studio.actions import ActionError
 
 _FIRST, _MORE, _ROUNDS = 80, 48, 12
 # With wide codes the problem is no longer small; a slider must not be stuck there.

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ancr.studio import insights
+from ancr.studio.actions import ActionError
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import MOST_WITH_MATRIX, Recogniser, Snapshot
-from ancr.studio.state import ActionError, State
+from ancr.studio.state import State
 from ancr.studio.worker import Background, Worker
 
 # Samples ranked ahead of the one that is asked for.

@@ -1,94 +1,198 @@
-"""What a person did, written down before it is acknowledged: one JSON line per action, beside the data."""
+"""What a person did, written down before it is acknowledged: one row per change, in an SQLite file beside the data."""
 
+import datetime
+import errno
+import hashlib
 import json
 import os
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from ancr._core.files import CAN_LOCK, PathLike, lock
-from ancr._core.jsonl import JsonLines
-from ancr._core.messages import one_line
+from ancr.studio.actions import Batch, Step
+from ancr.studio.identities import Known
 
-FORMAT, VERSION = "ancr-studio", 1
+FILE, BACKUP = "studio.db", "backup.db"
+_VERSION = 1
+# Bytes before the first page of a database: SQLite takes a shorter file for a new one.
+_HEADER = 512
+_TABLES = """
+CREATE TABLE samples (id TEXT PRIMARY KEY, content TEXT NOT NULL, name TEXT NOT NULL);
+CREATE TABLE actions (
+  number INTEGER PRIMARY KEY, batch INTEGER NOT NULL, time TEXT NOT NULL, tab TEXT NOT NULL, do TEXT NOT NULL,
+  sample TEXT, field TEXT NOT NULL, old TEXT, new TEXT, undoes INTEGER, digest TEXT NOT NULL
+);
+"""
+_COLUMNS = "number, batch, time, tab, do, sample, field, old, new, undoes"
+_PLACES = ", ".join("?" * 11)
+Row: TypeAlias = tuple[Any, ...]
 
 
 class StudioIsOpenError(ValueError):
     """Another studio works on the same data; the message has its address."""
 
 
+class JournalError(OSError):
+    """What was to be written down is not on disk; the message is a sentence."""
+
+
 class Journal:
-    """Actions of a person, one JSON line each, on disk before `append` returns.
+    """Actions of a person, on disk before `append` returns, and the samples that they were about.
+
+    Every row carries a digest of itself and of the row before. A file that is damaged is put aside, and what was
+    good up to the first damage is taken over.
 
     Parameters
     ----------
     folder : path-like
         Folder of the journal; it is made if it does not exist.
-    fingerprint : str
-        Identifies the data. A journal of other data is refused.
 
     Attributes
     ----------
-    actions : list of dict
-        What the journal held when it was opened.
+    path : Path
+        The file.
+    batches : list of tuple
+        ``(number, Batch)`` of what the journal held when it was opened.
+    notes : list of str
+        What a person should know about the opening.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> from ancr.studio.actions import Batch, Step
     >>> from ancr.studio.journal import Journal
     >>> with TemporaryDirectory() as folder:
-    ...     with Journal(folder, "data 1") as journal:
-    ...         journal.append([{"do": "label", "sample": "row 3", "label": "cat"}])
-    ...     with Journal(folder, "data 1") as journal:
-    ...         print(journal.actions)
-    [{'do': 'label', 'sample': 'row 3', 'label': 'cat'}]
+    ...     with Journal(folder) as journal:
+    ...         numbers = journal.append([Batch("label", (Step("a1", "label", None, "cat"),))])
+    ...     with Journal(folder) as journal:
+    ...         print(numbers, journal.batches[0][1].steps)
+    [1] (Step(sample='a1', field='label', old=None, new='cat'),)
     """
 
-    def __init__(self, folder: PathLike, fingerprint: str) -> None:
+    def __init__(self, folder: PathLike) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        self.path, self._doubtful = folder / FILE, False
+        self.notes: list[str] = []
+        self._number, self._batch, self._digest = 0, 0, ""
         self._lock: int | None = _locked(folder / "lock")
+        self._database: sqlite3.Connection | None = None
         try:
-            self._lines = JsonLines(folder / "journal.jsonl")
-            self.path = self._lines.path
-            self._open(fingerprint)
+            self._open()
         except BaseException:
             self.close()
             raise
 
-    def _open(self, fingerprint: str) -> None:
-        header = {"format": FORMAT, "version": VERSION, "data": fingerprint}
-        lines = [self._parse(number, line) for number, line in enumerate(self._lines.lines(), start=1)]
-        self.actions = lines[1:]
-        if lines:
-            self._check(lines[0], header)
-        else:
-            self.append([header])
-            _sync_folder(self.path.parent)
-
-    def _parse(self, number: int, line: Any) -> dict[str, Any]:
+    def _open(self) -> None:
+        backup = self.path.with_name(BACKUP)
+        size = self.path.stat().st_size if self.path.exists() else None
+        if size is None and backup.exists():  # a person has moved the file away to start anew
+            os.replace(backup, self.path.with_name(f"previous-{BACKUP}"))
         try:
-            entry = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"{self.path}, line {number} is damaged: {one_line(error)}; move the file away") from error
-        if not isinstance(entry, dict):
-            raise ValueError(f"{self.path}, line {number} is not an action; move the file away")
-        return entry
+            self._database = _connected(self.path)
+            rows, is_whole = _good_rows(self._database)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise JournalError(f"{self.path} cannot be opened: {error}") from error
+            rows, is_whole = [], False
+        was_cut = not rows and (0 < (size or 0) < _HEADER or (size is not None and bool(_backed_up(backup))))
+        if not is_whole or was_cut:
+            rows = self._salvage(rows)
+        elif rows:
+            _back_up(self._connection, backup)
+        if size is None:
+            _sync_folder(self.path.parent)
+        if rows:
+            self._number, self._batch, self._digest = rows[-1][0], rows[-1][1], rows[-1][-1]
+        self.batches = list(_batches(rows))
 
-    def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
-        if found.get("format") != FORMAT or found.get("version") != VERSION:
-            raise ValueError(f"{self.path} is not a journal that this release of ancr can read; move it away")
-        if found.get("data") != header["data"]:
-            raise ValueError(
-                f"{self.path} belongs to other data: {found.get('data')}, but this is {header['data']}; "
-                "move the file away to start anew"
-            )
-
-    def append(self, actions: Sequence[dict[str, Any]]) -> None:
-        """Write actions and wait until they are on disk."""
-        if self._lock is None:
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._database is None:
             raise ValueError(f"{self.path} is closed")
-        self._lines.append(actions)
+        return self._database
+
+    def _salvage(self, rows: list[Row]) -> list[Row]:
+        """Put a damaged file aside and begin a new one with what is good in it, or in the copy of the last start."""
+        if self._database is not None:
+            self._database.close()
+        backup = self.path.with_name(BACKUP)
+        rows = max(rows, _backed_up(backup), key=len)
+        known = max(*(_read(path, _known) for path in (self.path, backup)), key=len)
+        aside = self.path.with_name(f"damaged-{datetime.datetime.now():%Y%m%d-%H%M%S}.db")
+        for end in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.replace(f"{self.path}{end}", f"{aside}{end}")
+        self._database = _connected(self.path)
+        with _written(self.path, self._database):
+            self._database.executemany(f"INSERT INTO actions VALUES ({_PLACES})", rows)
+            self._database.executemany("INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", known)
+        last = f"up to {rows[-1][2]}" if rows else "none"
+        count = len({row[1] for row in rows})
+        self.notes.append(
+            f"The file of what you did was damaged. {count} actions could be read, {last}; the damaged file is kept as "
+            f"{aside}."
+        )
+        return rows
+
+    def known(self) -> list[Known]:
+        """The samples that this project has seen."""
+        return [Known(*row) for row in _known(self._connection)]
+
+    def remember(self, samples: Iterable[Known]) -> None:
+        """Write down samples that are new or have another content or name."""
+        rows = [(one.id, one.content, one.name) for one in samples]
+        if rows:
+            with _written(self.path, self._connection):
+                self._connection.executemany("INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", rows)
+
+    def append(self, batches: Sequence[Batch]) -> list[int]:
+        """Write batches and wait until they are on disk: all of them, or none. Returns their numbers."""
+        connection = self._connection
+        if self._doubtful:
+            self._forget_refused(connection)
+        number, first, digest = self._number, self._batch + 1, self._digest
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        rows: list[Row] = []
+        for place, batch in enumerate(batches, start=first):
+            for step in batch.steps:
+                number += 1
+                row = (
+                    number,
+                    place,
+                    now,
+                    batch.tab,
+                    batch.do,
+                    step.sample,
+                    step.field,
+                    step.old,
+                    step.new,
+                    batch.undoes,
+                )
+                digest = _digest(digest, row)
+                rows.append((*row, digest))
+        try:
+            with _written(self.path, connection):
+                connection.executemany(f"INSERT INTO actions VALUES ({_PLACES})", rows)
+        except JournalError:
+            self._doubtful = True
+            with suppress(JournalError):
+                self._forget_refused(connection)
+            raise
+        self._number, self._batch, self._digest = number, first + len(batches) - 1, digest
+        return list(range(first, first + len(batches)))
+
+    def _forget_refused(self, connection: sqlite3.Connection) -> None:
+        """Empty the write-ahead log: what was refused must not be found there after a crash."""
+        try:
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise JournalError(_sentence(self.path, error)) from error
+        self._doubtful = bool(busy)
 
     def announce(self, address: str) -> None:
         """Tell a second studio on the same data where this one is."""
@@ -98,6 +202,10 @@ class Journal:
 
     def close(self) -> None:
         """Let another studio open the journal."""
+        if self._database is not None:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._database = None
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -109,10 +217,118 @@ class Journal:
         self.close()
 
 
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection with the tables; nobody else may have one."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1.0)
+    try:
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_VERSION}; COMMIT;")
+        elif version != _VERSION:
+            raise ValueError(f"{path} is of another release of ancr; move it away")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _written(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that is on disk at the end; a `JournalError` if that fails."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException as error:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error | OSError):
+            raise JournalError(_sentence(path, error)) from error
+        raise
+
+
+def _sentence(path: Path, error: Exception) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    full = code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC
+    why = "the disk is full" if full else "it is read-only" if code == sqlite3.SQLITE_READONLY else str(error)
+    return f"This was not saved, and has no effect: {path} cannot be written, {why}."
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _digest(before: str, row: Row) -> str:
+    return hashlib.blake2b(json.dumps([before, *row]).encode(), digest_size=8).hexdigest()
+
+
+def _good_rows(connection: sqlite3.Connection) -> tuple[list[Row], bool]:
+    """The actions up to the first that is damaged, and whether none is."""
+    rows: list[Row] = []
+    before = ""
+    try:
+        for row in connection.execute(f"SELECT {_COLUMNS}, digest FROM actions ORDER BY number"):
+            if _digest(before, row[:-1]) != row[-1]:
+                return rows, False
+            rows.append(row)
+            before = row[-1]
+        whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except (sqlite3.DatabaseError, TypeError) as error:  # a damaged cell may have another type
+        if isinstance(error, sqlite3.DatabaseError) and not _is_damage(error):
+            raise
+        return rows, False
+    return rows, whole
+
+
+def _backed_up(path: Path) -> list[Row]:
+    return _read(path, lambda connection: _good_rows(connection)[0])
+
+
+def _known(connection: sqlite3.Connection) -> list[Row]:
+    return connection.execute("SELECT id, content, name FROM samples ORDER BY rowid").fetchall()
+
+
+def _read(path: Path, read: Callable[[sqlite3.Connection], list[Row]]) -> list[Row]:
+    """Rows of a file that may be damaged or absent; none where nothing can be read."""
+    if not path.exists():
+        return []
+    try:
+        connection = sqlite3.connect(path)
+        try:
+            return read(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return []
+
+
+def _back_up(connection: sqlite3.Connection, path: Path) -> None:
+    """A copy of a good file, for the day on which it is not; without one the work goes on."""
+    draft = path.with_suffix(".draft")
+    with suppress(sqlite3.Error, OSError):
+        draft.unlink(missing_ok=True)
+        copy = sqlite3.connect(draft)
+        try:
+            connection.backup(copy)
+        finally:
+            copy.close()
+        os.replace(draft, path)
+
+
+def _batches(rows: list[Row]) -> Iterator[tuple[int, Batch]]:
+    for number, group in groupby(rows, key=lambda row: row[1]):
+        part = list(group)
+        _, _, _, tab, do, *_, undoes, _ = part[0]
+        yield number, Batch(do, tuple(Step(*row[5:9]) for row in part), tab, undoes)
+
+
 def _locked(path: Path) -> int:
     """The descriptor of a file that this process holds; a `StudioIsOpenError` if another does."""
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    if CAN_LOCK and not lock(descriptor):  # elsewhere two studios are not told apart
+    if CAN_LOCK and not lock(descriptor):  # elsewhere the database itself can be open only once
         address = os.read(descriptor, 200).decode(errors="replace").strip() or "an address not yet known"
         os.close(descriptor)
         raise StudioIsOpenError(f"a studio is already open on this data at {address}; use it or end it")

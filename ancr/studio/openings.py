@@ -1,9 +1,9 @@
 """What a studio works on: samples, where its journal is, and what the page says about the data."""
 
-import hashlib
 import os
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from ancr.samples.image_folders import is_image
 from ancr.samples.model_file import Model, ModelFileError
 from ancr.samples.readers import read_samples
 from ancr.samples.sample_set import DataWarning, Samples
+from ancr.studio.identities import contents
 from ancr.studio.state import first_classifier
 
 _DIGITS_PER_CLASS = 10
@@ -38,8 +39,6 @@ class Source:
         The samples; ``is_train`` marks those that are not held out, and names are unique.
     state : Path
         Folder of the journal.
-    fingerprint : str
-        Identifies the data in the journal.
     plan : ColumnPlan
         How columns are prepared.
     draws : bool
@@ -54,7 +53,6 @@ class Source:
 
     data: Samples
     state: Path
-    fingerprint: str
     plan: ColumnPlan
     draws: bool = False
     classifier: BaseRepresentationClassifier = field(default_factory=first_classifier)
@@ -63,8 +61,18 @@ class Source:
 
     @property
     def names(self) -> list[str]:
-        """Name of each sample, by which the journal knows it."""
+        """Name of each sample, for people."""
         return self.data.names.tolist()
+
+    @cached_property
+    def contents(self) -> list[str]:
+        """Digest of the content of each sample."""
+        return contents(self.data)
+
+    @property
+    def shows_content(self) -> bool:
+        """Whether the picture of a sample is its content, so that it never changes."""
+        return not self.data.image_paths or self.data.features != "table"
 
     @property
     def is_held_out(self) -> np.ndarray:
@@ -102,11 +110,11 @@ def open_source(
         Where the journal of data that is not a file is kept; None means the platform's folder for data.
     """
     if path is None and images is None:
-        return _digits(load_digits(), _home(home, "digits"))
+        return _digits(load_digits(), state_home("digits", home))
     if str(path) == "usps" and not Path("usps").exists():
         from ancr.datasets import load_usps
 
-        return _digits(load_usps(), _home(home, "usps"))
+        return _digits(load_usps(), state_home("usps", home))
     if path is None:
         path, images = images, None
     path = Path(str(path)).expanduser()
@@ -125,22 +133,18 @@ def open_source(
     if images is not None:
         samples = replace(samples, image_paths=_listed_images(samples.names.tolist(), Path(images).expanduser()))
     source = _images(path, samples) if samples.features == features else _table(path, samples)
+    source.data = _printable(source.data)
     source.notes = notes + source.notes
     return source
 
 
-def _home(home: str | Path | None, name: str) -> Path:
+def state_home(name: str, home: str | Path | None = None) -> Path:
+    """The folder for the journal of data that has no place of its own."""
     if home is None:
         from platformdirs import user_data_path
 
         home = user_data_path("ancr") / "studio"
     return Path(home) / name
-
-
-def _fingerprint(samples: Samples) -> str:
-    digest = hashlib.blake2b(np.ascontiguousarray(samples.vectors).data, digest_size=12)
-    digest.update("\n".join(samples.names.tolist()).encode(errors="surrogateescape"))
-    return f"{len(samples)} samples {digest.hexdigest()}"
 
 
 def _digits(bunch: Bunch, state: Path) -> Source:
@@ -159,7 +163,7 @@ def _digits(bunch: Bunch, state: Path) -> Source:
         image_shape=bunch.image_shape,
     )
     note = f"{len(train)} digits came with a label, {len(test)} are held out; the others wait for yours."
-    return Source(samples, state, _fingerprint(samples), ColumnPlan(), draws=True, notes=[note])
+    return Source(samples, state, ColumnPlan(), draws=True, notes=[note])
 
 
 def _table(path: Path, samples: Samples) -> Source:
@@ -171,7 +175,25 @@ def _table(path: Path, samples: Samples) -> Source:
 def _file(path: Path, samples: Samples, plan: ColumnPlan, **more: Any) -> Source:
     """The source of a file: its journal lies beside it."""
     samples = replace(samples, names=np.array(_unique(samples.names.tolist()), dtype=str), name=path.name)
-    return Source(samples, path.with_name(f"{path.name}.ancr-studio"), _fingerprint(samples), plan, **more)
+    return Source(samples, path.with_name(f"{path.name}.ancr-studio"), plan, **more)
+
+
+def _printable(samples: Samples) -> Samples:
+    """Samples whose names can be written: a byte of a file's name that is not UTF-8 is written as its number."""
+    texts = [*samples.names.tolist(), *samples.class_names.tolist(), *samples.columns, samples.name]
+    if all(text.isascii() or text.isprintable() for text in texts):
+        return samples
+    return replace(
+        samples,
+        names=np.array(_unique([_written(name) for name in samples.names.tolist()]), dtype=str),
+        class_names=np.array(_unique([_written(name) for name in samples.class_names.tolist()]), dtype=str),
+        columns=tuple(map(_written, samples.columns)),
+        name=_written(samples.name),
+    )
+
+
+def _written(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _square(vectors: np.ndarray) -> tuple[int, int] | None:
@@ -226,7 +248,7 @@ def _images(path: Path, samples: Samples) -> Source:
     samples = replace(samples, names=np.array(names, dtype=str), name=path.resolve().name)
     state = root / ".ancr-studio" if path.is_dir() else path.with_name(f"{path.name}.ancr-studio")
     note = f"Images are compared by {samples.features}; {_BETTER.get(samples.features, 'features of a network')}."
-    return Source(samples, state, "a folder of images", samples.plan(), notes=[note])
+    return Source(samples, state, samples.plan(), notes=[note])
 
 
 def _listed_images(names: list[str], folder: Path) -> tuple[Path | None, ...]:

@@ -20,10 +20,11 @@ from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.solvers.choice import find_solver
+from ancr.studio.actions import ActionError
 from ancr.studio.few_atoms import TWO_ATOMS, FewAtoms, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
 from ancr.studio.openings import Source
-from ancr.studio.state import ActionError, State
+from ancr.studio.state import State
 
 # More samples than this are not coded by the matrix of all pairs, which takes 4 bytes for each.
 MOST_WITH_MATRIX = 6000

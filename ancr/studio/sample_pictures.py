@@ -1,9 +1,9 @@
 """Pictures of samples, and samples from pictures: drawn, dropped or pasted, decoded within limits."""
 
 import io
+import os
 import warnings
 from base64 import b64decode
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from ancr._core.thumbnails import png_uri
 from ancr.features.images import UnreadableImageError
 from ancr.samples.image_vectors import image_vectors
+from ancr.studio.actions import ActionError
+from ancr.studio.identities import digest
 from ancr.studio.openings import Source
-from ancr.studio.state import ActionError
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MOST_PIXELS = 24_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 _THUMBNAIL = 160
+_LARGEST_FILE = 64 * 2**20
 
 
 def decode(content: bytes) -> "PIL.Image.Image":
@@ -77,11 +79,25 @@ class Pictures:
         """``(bytes, media type)`` of a small picture of a sample, or None."""
         data = self.source.data
         if data.image_paths:
-            return _small_picture(data.image_paths[index])
+            content = self._file(index)
+            return None if content is None else _small_picture(content)
         if data.image_shape is None:
             return None
         uri = data_uri(data.vectors[index].reshape(data.image_shape))
         return b64decode(uri.partition(",")[2]), "image/png"
+
+    def _file(self, index: int) -> bytes | None:
+        """The image file of a sample; None if it is gone, too large, or not the file that was there at the start."""
+        path = self.source.data.image_paths[index]
+        try:
+            if path is None or path.stat().st_size > _LARGEST_FILE:
+                return None
+            content = path.read_bytes()
+        except OSError:
+            return None
+        if self.source.shows_content:
+            return content if digest(content) == self.source.contents[index] else None
+        return content if os.path.realpath(path) == str(path) else None  # it was a real path at the start
 
     def vector(self, content: bytes, drawn: bool) -> np.ndarray:
         """The vector of an uploaded image.
@@ -111,14 +127,10 @@ class Pictures:
             raise ActionError(str(error)) from error
 
 
-def _small_picture(path: Path | None) -> tuple[bytes, str] | None:
-    if path is None:
-        return None
+def _small_picture(content: bytes) -> tuple[bytes, str] | None:
     try:
-        if path.stat().st_size > 64 * 2**20:
-            return None
-        image = decode(path.read_bytes()).convert("RGB")
-    except (OSError, ActionError):
+        image = decode(content).convert("RGB")
+    except ActionError:
         return None
     image.thumbnail((_THUMBNAIL, _THUMBNAIL))
     buffer = io.BytesIO()

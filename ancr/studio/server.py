@@ -67,7 +67,7 @@ def serve(source: Source, port: int | None = None, browser: bool = True, say: Ca
             taken, token = listener.getsockname()[1], secrets.token_urlsafe(24)
             studio.journal.announce(f"http://127.0.0.1:{taken}/")
             address = f"http://127.0.0.1:{taken}/?token={token}"
-            for note in source.notes:
+            for note in studio.notes:
                 say(note)
             say(f"What you do is kept in {studio.journal.path}")
             say(f"Studio: {address}  (Ctrl-C ends it)")

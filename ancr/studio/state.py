@@ -1,6 +1,8 @@
 """Labels, exclusions, skipped samples and settings as a sequence of actions, each of which can be undone."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,16 +13,17 @@ from ancr.classifiers import ANCRClassifier
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import adjusted
 from ancr.classifiers.settings import SettingsError, from_data, to_data
+from ancr.studio.actions import ActionError, Batch, ConflictError, History, Step, check_label, words
 
-# What a person did, as plain data, and the functions that take it back.
-Action: TypeAlias = dict[str, Any]
-Steps: TypeAlias = list[Callable[[], object]]
-_LONGEST_NAME = 200
+# What a person asks for, as plain data.
+Action: TypeAlias = Mapping[str, Any]
 _ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "undo")
-
-
-class ActionError(ValueError):
-    """An action that cannot be done; the message is a sentence for the page."""
+_MARKS = {
+    "skip": ("skipped", "yes"),
+    "exclude": ("excluded", "yes"),
+    "include": ("excluded", None),
+    "keep": ("kept", "yes"),
+}
 
 
 def first_classifier(normalize: bool = True) -> BaseRepresentationClassifier:
@@ -33,10 +36,12 @@ class State:
 
     Parameters
     ----------
-    names : list of str
-        Names of the samples; actions refer to samples by name, so that a journal survives a reordering.
+    ids : list of str
+        Identities of the samples; actions refer to samples by them.
     labels : list of str or None
         Labels that the data came with.
+    names : list of str or None
+        What messages call the samples; None means by their identities.
     classifier : BaseRepresentationClassifier or None
         What to answer with at first, not fitted.
     closed : set of int
@@ -48,10 +53,10 @@ class State:
         Current labels.
     classifier : BaseRepresentationClassifier
         The classifier in use, not fitted.
-    excluded, skipped, kept : set of int
-        Samples by index.
+    marks : dict
+        ``"skipped"``, ``"excluded"`` and ``"kept"``: sets of samples by index.
     classes : dict
-        Names of classes, in the order in which they came.
+        Names of classes, in the order in which they came, with the number of samples that are used.
     waiting : ndarray of bool
         Samples in the pool: without a label, neither skipped, excluded nor held out.
     n_labelled : int
@@ -60,65 +65,76 @@ class State:
         Grows with every change.
     changes : list of int
         Samples whose label or exclusion changed, in order; those who follow remember how many they have seen.
+    absent : dict
+        ``{(identity, field): value}`` of samples that are not in the data, which may come back.
 
     Examples
     --------
     >>> from ancr.studio.state import State
     >>> state = State(["a", "b"], ["cat", None])
-    >>> state.apply({"do": "label", "sample": "b", "label": "dog"})
+    >>> state.done(1, state.plan({"do": "label", "sample": "b", "label": "dog"}))
     >>> state.labels
     ['cat', 'dog']
-    >>> state.apply({"do": "undo"})
+    >>> state.done(2, state.plan({"do": "undo"}))
     >>> state.labels
     ['cat', None]
     """
 
     def __init__(
         self,
-        names: list[str],
+        ids: list[str],
         labels: Sequence[str | None],
+        names: list[str] | None = None,
         classifier: BaseRepresentationClassifier | None = None,
         closed: Iterable[int] = (),
     ) -> None:
-        self.names, self.labels, self.given = names, list(labels), list(labels)
-        self._index = {name: i for i, name in enumerate(names)}
+        self.ids, self.names, self.labels, self.given = ids, names or ids, list(labels), list(labels)
+        self._index = {id: i for i, id in enumerate(ids)}
         self.classifier = classifier or first_classifier()
         self.closed = set(closed)
-        self.excluded: set[int] = set()
-        self.skipped: set[int] = set()
-        self.kept: set[int] = set()
-        self.classes: dict[str, None] = dict.fromkeys(
-            sorted({label for label in labels if label is not None}, key=_natural)
-        )
-        self.version, self.n_actions = 0, 0
+        self.marks: dict[str, set[int]] = {"skipped": set(), "excluded": set(), "kept": set()}
+        counts = Counter(label for label in labels if label is not None)
+        self.classes: dict[str, int] = {label: counts[label] for label in sorted(counts, key=_natural)}
+        self.version = 0
         self.changes: list[int] = []
-        self._undo: list[Steps] = []
+        self.absent: dict[tuple[str, str], str | None] = {}
+        self.history = History()
         self.waiting = np.array([label is None and i not in self.closed for i, label in enumerate(labels)], bool)
-        self.n_labelled = sum(label is not None for label in labels)
+        self.n_labelled = sum(counts.values())
 
-    def index(self, name: Any) -> int:
-        """The index of a sample by its name."""
-        if not isinstance(name, str) or name not in self._index:
-            raise ActionError(f"There is no sample {shown(str(name))} in this data.")
-        return self._index[name]
+    def index(self, id: Any) -> int:
+        """The index of a sample by its identity."""
+        if not isinstance(id, str) or id not in self._index:
+            raise ActionError(f"There is no sample {words(id)} in this data.")
+        return self._index[id]
 
-    def check(self, action: Action) -> Action:
-        """Raise an `ActionError` if an action cannot be done; otherwise what to write down: plain and complete."""
+    def place(self, id: str | None) -> int | None:
+        """The index of a sample by its identity; None if it is not in the data."""
+        return None if id is None else self._index.get(id)
+
+    def plan(self, action: Action, tab: str = "") -> Batch:
+        """What an action would change; an `ActionError` if it cannot be done."""
         kind = action.get("do")
-        if kind not in _ACTIONS:
-            raise ActionError(f"There is no action {shown(str(kind))}.")
+        if not isinstance(kind, str) or kind not in _ACTIONS:
+            raise ActionError(f"There is no action {words(kind)}.")
         if kind == "undo":
-            if not self._undo:
-                raise ActionError("There is nothing to undo.")
-            return {"do": "undo"}
+            return self._undone(tab)
         if kind == "settings":
-            return {"do": "settings", "settings": to_data(self.adjusted(action.get("settings", {})))}
+            before, after = (
+                json.dumps(to_data(one)) for one in (self.classifier, self.adjusted(action.get("settings", {})))
+            )
+            return Batch(kind, (Step(None, "settings", before, after),), tab)
         if kind == "class":
-            return {"do": "class", "label": check_label(action.get("label"))}
+            return Batch(kind, tuple(self._class_steps(check_label(action.get("label")))), tab)
         if kind == "accept":
-            return {"do": "accept", "labels": self._check_many(action.get("labels"))}
-        checked = {"do": kind, "sample": self.names[self._open(action.get("sample"))]}
-        return {**checked, "label": check_label(action.get("label"))} if kind == "label" else checked
+            return self._accepted(action.get("labels"), tab)
+        index = self._open(action.get("sample"))
+        if kind == "label":
+            self._check_seen(index, action)
+            label = check_label(action.get("label"))
+            return Batch(kind, (*self._class_steps(label), *self._label_steps(index, label)), tab)
+        field, wanted = _MARKS[kind]
+        return Batch(kind, tuple(self._mark_steps(field, index, wanted)), tab)
 
     def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
@@ -127,129 +143,155 @@ class State:
             if not isinstance(classifier, BaseRepresentationClassifier):
                 raise SettingsError("There is no such classifier.")
             classifier._validate_params()
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ActionError(one_line(error)) from error
         return classifier
 
-    def _check_many(self, labels: Any) -> list[list[str]]:
+    def _check_seen(self, index: int, action: Action) -> None:
+        """Raise a `ConflictError` if a page says which label it saw, and that is not the label now."""
+        now = self.labels[index]
+        if "was" in action and action["was"] != now:
+            told = "has no label any more" if now is None else f"is {shown(now)} now"
+            raise ConflictError(f"{shown(self.names[index])} {told}: another tab has changed it. Nothing was done.")
+
+    def _accepted(self, labels: Any, tab: str) -> Batch:
+        """Several labels at once; those that cannot be given are told, and the others are."""
         if not isinstance(labels, list) or not labels:
             raise ActionError("Choose at least one sample to accept.")
-        pairs = [pair for pair in labels if isinstance(pair, list | tuple) and len(pair) == 2]
-        if len(pairs) < len(labels):
-            raise ActionError("Each accepted sample needs a name and a label.")
-        return [[self.names[self._open(name)], check_label(label)] for name, label in pairs]
+        steps: list[Step] = []
+        refused: list[str] = []
+        added: set[str] = set()
+        seen: set[int] = set()
+        for pair in labels:
+            try:
+                index, label = self._pair(pair, seen)
+            except ActionError as error:
+                refused.append(str(error))
+                continue
+            steps += [] if label in added else self._class_steps(label)
+            added.add(label)
+            steps += self._label_steps(index, label)
+        if not steps:
+            raise ActionError(refused[0] if refused else "These samples have these labels already.")
+        return Batch("accept", tuple(steps), tab, refused=tuple(refused))
 
-    def _open(self, name: Any) -> int:
-        index = self.index(name)
+    def _pair(self, pair: Any, seen: set[int]) -> tuple[int, str]:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ActionError("Each accepted sample needs a name and a label.")
+        index, label = self._open(pair[0]), check_label(pair[1])
+        self._check_seen(index, {"was": None})
+        if index in seen:
+            raise ActionError(f"{shown(self.names[index])} is there twice.")
+        seen.add(index)
+        return index, label
+
+    def _open(self, id: Any) -> int:
+        index = self.index(id)
         if index in self.closed:
-            raise ActionError(f"{shown(name)} is held out to measure accuracy and cannot be labelled.")
+            raise ActionError(f"{shown(self.names[index])} is held out to measure accuracy and cannot be labelled.")
         return index
 
-    def apply(self, action: Action) -> None:
-        """Do an action that was checked or read from the journal."""
-        kind = action["do"]
-        self.n_actions += 1
+    def _class_steps(self, label: str) -> list[Step]:
+        return [] if label in self.classes else [Step(None, "class", None, label)]
+
+    def _label_steps(self, index: int, label: str) -> list[Step]:
+        steps = [step for field in ("skipped", "excluded") for step in self._mark_steps(field, index, None)]
+        return [*steps, Step(self.ids[index], "label", self.labels[index], label)]
+
+    def _mark_steps(self, field: str, index: int, wanted: str | None) -> list[Step]:
+        now = self._value(self.ids[index], field)
+        return [] if now == wanted else [Step(self.ids[index], field, now, wanted)]
+
+    def _value(self, sample: str | None, field: str) -> str | None:
+        """The value of a field of a sample, which may be absent from the data."""
+        index = self.place(sample)
+        if index is None or index in self.closed:
+            return self.absent.get((sample or "", field))
+        if field == "label":
+            return self.labels[index]
+        return "yes" if index in self.marks[field] else None
+
+    def _undone(self, tab: str) -> Batch:
+        """The last batch of a tab, taken back: but for what another tab has changed since."""
+        number, batch = self.history.last(tab)
+        kept = [step for step in reversed(batch.steps) if self._is_as_left(step)]
+        steps = tuple(step.back for step in kept)
+        about_samples = [any(step.sample is not None for step in part) for part in (batch.steps, kept)]
+        if not steps or about_samples == [True, False]:
+            self.history.forget(number)
+            raise ConflictError("Another tab has changed what you would undo. It was left as it is.")
+        return Batch("undo", steps, tab, undoes=number)
+
+    def _is_as_left(self, step: Step) -> bool:
+        if step.field == "settings":
+            return _written(self.classifier) == step.new
+        if step.field == "class":
+            return step.new in self.classes
+        return self._value(step.sample, step.field) == step.new
+
+    def done(self, number: int, batch: Batch) -> None:
+        """Do what a batch says, and remember it under its number."""
+        self.apply(batch.steps)
+        self.history.add(number, batch)
+
+    def apply(self, steps: Iterable[Step]) -> None:
+        """Take over the new values of steps."""
         self.version += 1
-        if kind == "undo":
-            for undo in reversed(self._undo.pop()):
-                undo()
-            return
-        steps: Steps = []
-        self._undo.append(steps)
-        getattr(self, f"_do_{kind}")(action, steps)
+        for step in steps:
+            index = self.place(step.sample)
+            if step.field == "settings":
+                self.classifier = self.adjusted(json.loads(step.new or "{}"))
+            elif step.field == "class":
+                self._set_class(step)
+            elif step.sample is not None and (index is None or index in self.closed):
+                self.absent[step.sample, step.field] = step.new
+            elif index is not None:
+                self._set(index, step.field, step.new)
 
-    def _do_label(self, action: Action, steps: Steps) -> None:
-        self._set_label(self.index(action["sample"]), action["label"], steps)
+    def _set_class(self, step: Step) -> None:
+        if step.new is not None:
+            self.classes.setdefault(step.new, 0)
+        elif step.old is not None and not self.classes.get(step.old) and step.old not in self.labels:
+            self.classes.pop(step.old, None)
 
-    def _do_accept(self, action: Action, steps: Steps) -> None:
-        for name, label in action["labels"]:
-            self._set_label(self.index(name), label, steps)
-
-    def _set_label(self, index: int, label: str, steps: Steps) -> None:
-        self._add_class(label, steps)
-        before = self.labels[index]
-        self._mark(self.skipped, index, False, steps)
-        self._mark(self.excluded, index, False, steps)
-        steps.append(lambda: self._write(index, before))
-        self._write(index, label)
-
-    def _write(self, index: int, label: str | None) -> None:
-        self.n_labelled += (label is not None) - (self.labels[index] is not None)
-        self.labels[index] = label
-        self._touch(index)
-
-    def _touch(self, index: int) -> None:
-        """Note that a sample has changed."""
-        marked = index in self.skipped or index in self.excluded or index in self.closed
+    def _set(self, index: int, field: str, value: str | None) -> None:
+        """Change a label or a mark, and count what is used."""
+        self._count(index, -1)
+        if field == "label":
+            self.n_labelled += (value is not None) - (self.labels[index] is not None)
+            self.labels[index] = value
+        else:
+            (self.marks[field].add if value else self.marks[field].discard)(index)
+        self._count(index, 1)
+        marked = index in self.marks["skipped"] or index in self.marks["excluded"]
         self.waiting[index] = self.labels[index] is None and not marked
         self.changes.append(index)
 
-    def _add_class(self, label: str, steps: Steps) -> None:
-        if label not in self.classes:
-            self.classes[label] = None
-            steps.append(lambda: self.classes.pop(label, None))
-
-    def _mark(self, marks: set[int], index: int, wanted: bool, steps: Steps) -> None:
-        if (index in marks) == wanted:
-            return
-        steps.append(lambda: self._set_mark(marks, index, not wanted))
-        self._set_mark(marks, index, wanted)
-
-    def _set_mark(self, marks: set[int], index: int, wanted: bool) -> None:
-        (marks.add if wanted else marks.remove)(index)
-        self._touch(index)
-
-    def _do_skip(self, action: Action, steps: Steps) -> None:
-        self._mark(self.skipped, self.index(action["sample"]), True, steps)
-
-    def _do_exclude(self, action: Action, steps: Steps) -> None:
-        self._mark(self.excluded, self.index(action["sample"]), True, steps)
-
-    def _do_include(self, action: Action, steps: Steps) -> None:
-        self._mark(self.excluded, self.index(action["sample"]), False, steps)
-
-    def _do_keep(self, action: Action, steps: Steps) -> None:
-        self._mark(self.kept, self.index(action["sample"]), True, steps)
-
-    def _do_class(self, action: Action, steps: Steps) -> None:
-        self._add_class(action["label"], steps)
-
-    def _do_settings(self, action: Action, steps: Steps) -> None:
-        before = self.classifier
-        steps.append(lambda: setattr(self, "classifier", before))
-        self.classifier = from_data(action["settings"])
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether an action is left to undo."""
-        return bool(self._undo)
+    def _count(self, index: int, change: int) -> None:
+        label = self.labels[index]
+        if label is not None and self.is_used(index):
+            self.classes[label] = self.classes.get(label, 0) + change
 
     def status(self, index: int) -> str:
         """What became of a sample, in a word; empty if nothing did."""
         label, given = self.labels[index], self.given[index]
-        if index in self.excluded:
+        if index in self.marks["excluded"]:
             return "excluded"
         if label is None:
-            return "skipped" if index in self.skipped else ""
+            return "skipped" if index in self.marks["skipped"] else ""
         return "given" if label == given else "labelled" if given is None else "corrected"
 
     def is_used(self, index: int) -> bool:
         """Whether a sample is trained on."""
-        return self.labels[index] is not None and index not in self.excluded
+        return self.labels[index] is not None and index not in self.marks["excluded"]
 
     def is_waiting(self, index: int) -> bool:
         """Whether a sample is in the pool: without a label, neither skipped, excluded nor held out."""
         return bool(self.waiting[index])
 
 
-def check_label(label: Any) -> str:
-    """A label as text in one line, or an `ActionError`."""
-    if not isinstance(label, str) or not label.strip():
-        raise ActionError("A class needs a name.")
-    label = label.strip()
-    if len(label) > _LONGEST_NAME or any(ord(letter) < 32 or ord(letter) == 127 for letter in label):
-        raise ActionError(f"A class name is one line of at most {_LONGEST_NAME} characters.")
-    return label
+def _written(classifier: BaseRepresentationClassifier) -> str:
+    return json.dumps(to_data(classifier))
 
 
 def _natural(label: str) -> tuple[int, float, str]:

@@ -9,11 +9,12 @@ from sklearn.metrics import confusion_matrix
 
 from ancr.classifiers.controls import controls, flat
 from ancr.classifiers.settings import methods
+from ancr.studio.actions import ActionError
 from ancr.studio.jobs import LONG, Jobs
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import Judgement, Query, Recogniser
 from ancr.studio.sample_pictures import Pictures, data_uri, reconstruction
-from ancr.studio.state import ActionError, State
+from ancr.studio.state import State
 
 # Classes of an answer, columns of a row and samples of a list that a page shows.
 _SHOWN_CLASSES, _SHOWN_COLUMNS, _SHOWN_SAMPLES = 12, 200, 120
@@ -28,20 +29,17 @@ class Views:
     def overview(self) -> dict[str, Any]:
         """What a page shows at first and after a change."""
         source, state = self.source, self.state
-        counts = Counter(label for index, label in enumerate(state.labels) if state.is_used(index))
         return {
             "name": source.data.name,
-            "notes": source.notes,
             "features": source.data.features,
             "n_features": source.data.vectors.shape[1],
             "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
             "pictures": self.pictures.has_pictures,
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
-            "classes": [{"label": label, "count": counts.get(label, 0)} for label in state.classes],
+            "classes": [{"label": label, "count": count} for label, count in state.classes.items()],
             **self.settings(),
             "methods": [name for name in methods() if not name.endswith("-CV")],
-            "can_undo": state.can_undo,
             "estimate": self.estimate(),
             "ready": self.recogniser.is_ready(),
             "busy": {name: self.jobs.long.is_busy(name) for name in LONG},
@@ -65,8 +63,8 @@ class Views:
             "samples": len(state.names),
             "labelled": state.n_labelled,
             "waiting": int(state.waiting.sum()),
-            "skipped": len(state.skipped),
-            "excluded": len(state.excluded),
+            "skipped": len(state.marks["skipped"]),
+            "excluded": len(state.marks["excluded"]),
             "held_out": len(self.jobs.held_out),
         }
 
@@ -82,10 +80,11 @@ class Views:
         """A sample for the page."""
         state, guess = self.state, self.jobs.guesses.get(index)
         found = {
-            "index": index,
+            "id": state.ids[index],
+            "number": index + 1,
             "name": state.names[index],
             "label": state.labels[index],
-            "excluded": index in state.excluded,
+            "excluded": index in state.marks["excluded"],
             "picture": self.pictures.has_pictures,
         }
         if guess is not None and state.labels[index] is None:
@@ -182,8 +181,8 @@ class Views:
                 for side in ("for", "against")
             }
             changed = state.labels[index] != entry["label"]
-            decided = "excluded" if index in state.excluded else "relabelled" if changed else None
-            decided = decided or ("kept" if index in state.kept else None)
+            decided = "excluded" if index in state.marks["excluded"] else "relabelled" if changed else None
+            decided = decided or ("kept" if index in state.marks["kept"] else None)
             return {**entry, **sides, "sample": self.describe(index), "decided": decided}
 
         pairs = {

@@ -1,24 +1,24 @@
 """The studio: what a page asks for, in terms of samples and labels, without anything of the web."""
 
-import csv
-import io
 import threading
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from ancr._core.spreadsheet import harmless
-from ancr.classifiers.settings import changed
-from ancr.samples.model_file import Model
+from ancr.studio.actions import ActionError, Batch
 from ancr.studio.jobs import Jobs
-from ancr.studio.journal import Journal
+from ancr.studio.journal import JournalError
+from ancr.studio.leases import Leases
 from ancr.studio.openings import Source
+from ancr.studio.project import open_journal, opened_state
 from ancr.studio.recogniser import Query, Recogniser
 from ancr.studio.sample_pictures import Pictures
-from ancr.studio.state import ActionError, State
 from ancr.studio.views import Views
 from ancr.studio.worker import Worker
+
+_MALFORMED = "This action is not in a form that the studio knows."
 
 
 class Studio:
@@ -35,7 +35,7 @@ class Studio:
     Attributes
     ----------
     worker : Worker
-        Takes the jobs ``"act"`` (a dict), ``"answer"`` (a `Query`) and ``"read"`` (a function without
+        Takes the jobs ``"act"`` (a tab and a dict), ``"answer"`` (a `Query`) and ``"read"`` (a function without
         arguments).
     jobs : Jobs
         Work in the background, and what it has found.
@@ -43,14 +43,20 @@ class Studio:
         What a page shows.
     serial : int
         Grows with everything that a page would show differently.
+    notes : list of str
+        What a person should know about the data and about the opening.
     """
 
     def __init__(self, source: Source) -> None:
         self.source, self.pictures = source, Pictures(source)
-        self.journal = Journal(source.state, source.fingerprint)
-        held_out = np.flatnonzero(source.is_held_out).tolist()
-        self.state = State(source.names, source.labels, source.classifier, held_out)
-        self._replay()
+        self.journal, notes = open_journal(source.state)
+        try:
+            self.state, more = opened_state(source, self.journal)
+        except BaseException:
+            self.journal.close()
+            raise
+        self.notes = [*source.notes, *notes, *self.journal.notes, *more]
+        self.leases = Leases()
         self.recogniser = Recogniser(source, self.state)
         if source.is_model:  # its answers are those of the file from the first one on
             self.recogniser.fitted = self.recogniser.snapshot().fit()
@@ -70,18 +76,16 @@ class Studio:
         self.views = Views(source, self.state, self.recogniser, self.pictures, self.jobs)
         self.worker.submit("read", self.jobs.refresh).result()
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self, tab: str = "") -> dict[str, Any]:
         """Everything that a page needs at first and after a change."""
-        return {"serial": self.serial, "journal": str(self.journal.path), **self.views.overview()}
-
-    def _replay(self) -> None:
-        for number, action in enumerate(self.journal.actions, start=2):
-            try:
-                self.state.apply(self.state.check(action))
-            except ActionError as error:
-                gone = self.source.data.image_paths and str(error).startswith("There is no sample")
-                if not gone:  # an image may have been deleted since
-                    raise ValueError(f"{self.journal.path}, line {number}: {error} Move the file away.") from error
+        self.state.history.hear(tab)
+        return {
+            "serial": self.serial,
+            "journal": str(self.journal.path),
+            "notes": self.notes,
+            "can_undo": self.state.history.can_undo(tab),
+            **self.views.overview(),
+        }
 
     def close(self) -> None:
         """End the threads and let another studio open the data."""
@@ -123,44 +127,63 @@ class Studio:
                 results.append(error)
         return results
 
-    def _on_act(self, actions: list[dict[str, Any]]) -> list[Any]:
-        """Check, write down and do actions; those that come together are written together."""
-        if len(actions) > 1 and any(action.get("do") == "undo" for action in actions):
-            return [result for action in actions for result in self._on_act([action])]
-        results: list[ActionError | None] = []
-        checked: list[dict[str, Any]] = []
-        reopened: list[int] = []
-        for action in actions:
+    def _on_act(self, requests: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+        """Plan and do actions, and write them down; those that come together are written together.
+
+        One that cannot be done is refused alone. If they cannot be written, all are taken back.
+        """
+        planned: list[Batch | Exception] = []
+        for tab, action in requests:
             try:
-                checked.append(self.state.check(action))
-                results.append(None)
-            except ActionError as error:
-                results.append(error)
-        if checked:
-            self.journal.append(checked)
-            for action in checked:
-                seen = len(self.state.changes)
-                self.state.apply(action)
-                reopened = self.state.changes[seen:] if action["do"] == "undo" else []
+                planned.append(self._planned(tab, action))
+            except Exception as error:
+                planned.append(error if isinstance(error, ActionError) else ActionError(_MALFORMED))
+        batches = [batch for batch in planned if isinstance(batch, Batch) and batch.steps]
+        try:
+            numbers = self.journal.append(batches) if batches else []
+        except JournalError as error:
+            for batch in reversed(batches):
+                self.state.apply(step.back for step in reversed(batch.steps))
+            return [error if isinstance(one, Batch) else one for one in planned]
+        for number, batch in zip(numbers, batches, strict=True):
+            self.state.history.add(number, batch)
+        if batches:
             self.jobs.refresh()
             self._tell()
-        following = iter(self.following(len(checked), reopened))
-        return [self._after(next(following, None)) if result is None else result for result in results]
+        return [self._after(tab, one) for (tab, _), one in zip(requests, planned, strict=True)]
 
-    def _after(self, index: int | None) -> dict[str, Any]:
-        """What a page needs after an action: counts and the next sample, another one for each page that waits."""
-        following = [] if index is None else [self.views.describe(index)]
-        counts, estimate = self.views.counts(), self.views.estimate()
-        return {"next": following, "can_undo": self.state.can_undo, **counts, "estimate": estimate}
+    def _planned(self, tab: str, action: dict[str, Any]) -> Batch:
+        """What an action does, done in memory: the next one of those that came together must know."""
+        self.state.history.hear(tab)
+        batch = self.state.plan(action, tab)
+        self.state.apply(batch.steps)
+        return batch
 
-    def following(self, n: int, first: Sequence[int] = ()) -> list[int]:
-        """The next samples to label: those to come first, those ranked, then any others."""
-        found = [index for index in dict.fromkeys([*first, *self.jobs.queue]) if self.state.is_waiting(index)][:n]
-        if len(found) < n:
-            known = set(found)
-            others = (i for i in self._mixed if i not in known and self.state.is_waiting(i))
-            found += [index for index, _ in zip(others, range(n - len(found)), strict=False)]
-        return found
+    def _after(self, tab: str, batch: Batch | Exception) -> Any:
+        """What a page needs after an action: counts and the next sample, which is that tab's own."""
+        if not isinstance(batch, Batch):
+            return batch
+        reopened = [i for step in batch.steps if (i := self.state.place(step.sample)) is not None]
+        following = self.following(1, tab, reopened if batch.do == "undo" else ())
+        return {
+            "next": [self.views.describe(index) for index in following],
+            "refused": list(batch.refused),
+            "can_undo": self.state.history.can_undo(tab),
+            **self.views.counts(),
+            "estimate": self.views.estimate(),
+        }
+
+    def following(self, n: int, tab: str = "", first: Sequence[int] = ()) -> list[int]:
+        """The next samples for a tab to label: those to come first, those ranked, then any others."""
+        order = chain(dict.fromkeys([*first, *self.jobs.queue]), self._mixed)
+        found: dict[int, None] = {}
+        for index in order:
+            if len(found) == n:
+                break
+            if self.state.is_waiting(index) and self.leases.is_free(index, tab):
+                found[index] = None
+        self.leases.give(tab, list(found))
+        return list(found)
 
     def query(self, body: dict[str, Any], vector: np.ndarray | None = None) -> Query:
         """A `Query` from what a page sent: a sample, a row of numbers, or the vector of an image."""
@@ -168,22 +191,20 @@ class Studio:
         if vector is None and "row" in body:
             vector = self._row_vector(body["row"], body.get("sample"))
         elif vector is None:
-            sample = body.get("sample")
-            if not isinstance(sample, int) or isinstance(sample, bool) or not 0 <= sample < len(self.state.names):
-                raise ActionError("There is no such sample in this data.")
+            sample = self.state.index(body.get("sample"))
             vector = self.source.data.vectors[sample]
         return Query(np.asarray(vector), sample, classifier)
 
     def _row_vector(self, row: Any, sample: Any) -> np.ndarray:
         """A row that was edited: the values sent, and those of a sample where the page does not show all columns."""
         samples = self.source.data.vectors
-        width, known = samples.shape[1], isinstance(sample, int) and 0 <= sample < len(self.state.names)
-        vector = samples[sample].copy() if known else np.zeros(width, samples.dtype)
+        width = samples.shape[1]
+        vector = np.zeros(width, samples.dtype) if sample is None else samples[self.state.index(sample)].copy()
         if not isinstance(row, list) or len(row) > width:
             raise ActionError(f"A row has {width} numbers.")
         for place, value in enumerate(row):
-            fits = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
-            if not fits or abs(value) > 1e30:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not abs(value) <= 1e30:
                 name = self.source.data.columns[place] if self.source.data.columns else f"feature {place + 1}"
                 raise ActionError(f"{name} must be a number.")
             vector[place] = value
@@ -198,31 +219,3 @@ class Studio:
             judgement if isinstance(judgement, ActionError) else self.views.answer(query, judgement)
             for query, judgement in zip(queries, judgements, strict=True)
         ]
-
-    def labels_csv(self, raw: bool = False) -> str:
-        """All samples with a label or a decision: name, label, where it came from, whether it is used.
-
-        Text that a spreadsheet would run as a formula gets an apostrophe in front, unless ``raw``.
-        """
-        state, file = self.state, io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["sample", "label", "given", "status"])
-        for index, name in enumerate(state.names):
-            if status := state.status(index):
-                row = [name, state.labels[index] or "", state.given[index] or "", status]
-                writer.writerow(row if raw else [harmless(text) for text in row])
-        return file.getvalue()
-
-    def model(self) -> Model:
-        """The model of the labels of this moment, for ``ancr predict``."""
-        data, snapshot = self.source.data, self.recogniser.snapshot()
-        if snapshot.n_classes < 2:
-            raise ActionError("Label samples of at least two classes first; then there is a model.")
-        return Model(
-            changed(snapshot.classifier, {"temperature": self.recogniser.temperature(snapshot.classifier)}),
-            data.vectors[snapshot.members],
-            snapshot.labels,
-            data.names[snapshot.members],
-            features=data.features,
-            plan=self.source.plan,
-        )

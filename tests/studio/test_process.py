@@ -23,7 +23,7 @@ def client_of(process):
 
 
 def label_next(client, label):
-    sample = client.post("/api/next", json={"n": 1}).json()["next"][0]["name"]
+    sample = client.post("/api/next", json={"n": 1}).json()["next"][0]["id"]
     answer = client.post("/api/act", json={"do": "label", "sample": sample, "label": label})
     assert answer.status_code == 200
     return sample
@@ -51,7 +51,7 @@ def test_kill_9_loses_at_most_the_action_in_flight(tmp_path):
     with Process(tmp_path) as process:
         client = client_of(process)
         labels = client.get("/api/export/labels.csv").text.splitlines()
-        kept = {line.split(",")[0] for line in labels if line.endswith("labelled")}
+        kept = {line.split(",")[4] for line in labels if line.split(",")[3] == "labelled"}
         assert set(acknowledged) <= kept
         assert len(kept) <= len(acknowledged) + 1
         assert client.post("/api/act", json={"do": "undo"}).status_code == 200

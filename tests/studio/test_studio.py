@@ -73,26 +73,26 @@ def test_an_answer_over_few_samples_is_that_of_all(studio, settings):
 
 
 def test_a_labelled_sample_does_not_answer_for_itself(client, studio):
-    own = int(studio.recogniser.snapshot().members[0])
+    own = studio.state.ids[studio.recogniser.snapshot().members[0]]
     for settings in ({}, {"method": "CRC"}, {"relaxation": 0.3}):
         answer = client.post("/api/answer", json={"sample": own, "settings": settings}).json()
-        assert own not in [witness["index"] for witness in answer["witnesses"]]
+        assert own not in [witness["id"] for witness in answer["witnesses"]]
         assert answer["truth"] is not None
 
 
 def test_a_label_changes_the_answer_at_once(client, studio):
     sample = next_sample(client)
     for text in ("0", "brand new"):
-        act(client, do="label", sample=sample["name"], label=text)
-        vector = studio.source.data.vectors[sample["index"]]
+        act(client, do="label", sample=sample["id"], label=text)
+        vector = studio.source.data.vectors[studio.state.index(sample["id"])]
         pixels = Image.fromarray((vector.reshape(8, 8) * 255).astype(np.uint8))
         assert pixels.size == (8, 8)
         answer = client.post("/api/answer", json={"row": vector.tolist()}).json()
         assert answer["label"] == text
-        assert answer["witnesses"][0]["index"] == sample["index"]
+        assert answer["witnesses"][0]["id"] == sample["id"]
     act(client, do="undo")
     act(client, do="undo")
-    assert studio.state.labels[sample["index"]] is None
+    assert studio.state.labels[studio.state.index(sample["id"])] is None
     assert "brand new" not in studio.state.classes
 
 
@@ -119,7 +119,7 @@ def test_labelling_with_the_ranked_pool_and_the_accuracy_estimate(client, studio
     first = client.get("/api/state").json()["estimate"]
     for _ in range(12):
         sample = client.post("/api/next", json={"n": 1, "fresh": True}).json()["next"][0]
-        act(client, do="label", sample=sample["name"], label=str(load_digits().target[sample["index"]]))
+        act(client, do="label", sample=sample["id"], label=str(load_digits().target[sample["number"] - 1]))
     state = wait_for(client, is_settled)
     assert state["estimate"]["n"] == first["n"] + 12
     snapshot = studio.recogniser.snapshot()
@@ -144,7 +144,7 @@ def test_a_query_that_cannot_be_answered_leaves_the_others_alone(blobs, make_stu
     alone, other = labels.index("bee"), labels.index("ant")
     for index, label in enumerate(labels):
         if label == "cat" or (label == "bee" and index != alone):
-            studio.worker.submit("act", {"do": "exclude", "sample": studio.state.names[index]}).result()
+            studio.worker.submit("act", ("", {"do": "exclude", "sample": studio.state.ids[index]})).result()
     classifier = studio.state.adjusted({"method": "CRC"})
     refused, answered = recogniser.judge([Query(samples[i], int(i), classifier) for i in (alone, other)])
     assert "two classes" in str(refused)
@@ -158,7 +158,7 @@ def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
     confidences = [one["guess"]["confidence"] for one in found["samples"]]
     assert confidences == sorted(confidences, reverse=True)
     before = client.get("/api/state").json()
-    act(client, do="accept", labels=[[one["name"], "0"] for one in found["samples"][:20]])
+    act(client, do="accept", labels=[[one["id"], "0"] for one in found["samples"][:20]])
     assert client.get("/api/state").json()["labelled"] == before["labelled"] + 20
     act(client, do="undo")
     assert client.get("/api/state").json()["labelled"] == before["labelled"]
@@ -166,7 +166,7 @@ def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
 
 def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, make_studio):
     sample = next_sample(client)
-    act(client, do="label", sample=sample["name"], label="=cmd()")
+    act(client, do="label", sample=sample["id"], label="=cmd()")
     act(client, do="settings", settings={"alpha": 0.05, "space__kernel": "rbf", "space__gamma": 2.0})
     content = client.get("/api/export/model.npz").content
     path = tmp_path / "model.npz"
@@ -174,46 +174,50 @@ def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, 
     model = Model.load(path)
     assert len(model.labels) == 101
     queries = studio.source.data.vectors[studio.jobs.held_out[:20]]
-    answers = [client.post("/api/answer", json={"sample": int(i)}).json()["label"] for i in studio.jobs.held_out[:20]]
+    answers = [
+        client.post("/api/answer", json={"sample": studio.state.ids[i]}).json()["label"]
+        for i in studio.jobs.held_out[:20]
+    ]
     assert model.build().predict(queries).tolist() == answers
     again = open_source(path)
     assert is_same(clone(again.classifier).set_params(temperature=0.1), studio.state.classifier)
     reopened = make_studio(again)
     assert reopened.recogniser.is_ready()
     rows = list(csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text)))
-    assert {"sample": sample["name"], "label": "'=cmd()", "given": "", "status": "labelled"} in rows
+    assert {"sample": sample["name"], "label": "'=cmd()", "given": "", "status": "labelled", "id": sample["id"]} in rows
     raw = client.get("/api/export/labels.csv?raw=1").text
-    assert "\n" + sample["name"] + ",=cmd(),,labelled\n" in raw
+    assert "\n" + sample["name"] + ",=cmd(),,labelled," in raw
 
 
 def test_audit_relabel_exclude(client, studio):
     wait_for(client, is_settled)
     members = studio.recogniser.snapshot().members.tolist()
-    chances = [client.post("/api/answer", json={"sample": i}).json()["classes"][0]["residual"] for i in members]
-    names = [
-        studio.state.names[members[place]] for place in np.argsort(chances)[:3]
-    ]  # those that others represent best
+    chances = [
+        client.post("/api/answer", json={"sample": studio.state.ids[i]}).json()["classes"][0]["residual"]
+        for i in members
+    ]
+    names = [studio.state.ids[members[place]] for place in np.argsort(chances)[:3]]  # that others represent best
     right = [studio.state.labels[studio.state.index(name)] for name in names]
     for name, label in zip(names, right, strict=True):
         act(client, do="label", sample=name, label=str((int(label) + 5) % 10))
     assert client.post("/api/start/audit", json={}).status_code == 200
     wait_for(client, lambda state: "audit" in state["done"] and not state["busy"]["audit"])
     audit = client.get("/api/audit").json()
-    found = [entry["sample"]["name"] for entry in audit["suspicious"][:15]]
+    found = [entry["sample"]["id"] for entry in audit["suspicious"][:15]]
     assert set(names) <= set(found)
     for name, label in zip(names, right, strict=True):
-        entry = next(entry for entry in audit["suspicious"] if entry["sample"]["name"] == name)
+        entry = next(entry for entry in audit["suspicious"] if entry["sample"]["id"] == name)
         assert entry["suggested"] == label
         assert entry["against"]
     act(client, do="label", sample=names[0], label=right[0])
     act(client, do="exclude", sample=names[1])
     act(client, do="keep", sample=names[2])
-    decided = {entry["sample"]["name"]: entry["decided"] for entry in client.get("/api/audit").json()["suspicious"]}
+    decided = {entry["sample"]["id"]: entry["decided"] for entry in client.get("/api/audit").json()["suspicious"]}
     assert [decided[name] for name in names] == ["relabelled", "excluded", "kept"]
     state = wait_for(client, is_settled)
     assert state["estimate"]["accuracy"] > audit["accuracy"]
     statuses = {
-        row["sample"]: row["status"] for row in csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text))
+        row["id"]: row["status"] for row in csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text))
     }
     assert statuses[names[1]] == "excluded"
 
@@ -221,9 +225,9 @@ def test_audit_relabel_exclude(client, studio):
 def test_undo_brings_the_sample_back(client):
     for kind in ({"do": "label", "label": "3"}, {"do": "skip"}):
         sample = next_sample(client)
-        act(client, sample=sample["name"], **kind)
+        act(client, sample=sample["id"], **kind)
         wait_for(client, is_settled)  # and the others are ranked anew
-        assert act(client, do="undo")["next"][0]["index"] == sample["index"]
+        assert act(client, do="undo")["next"][0]["id"] == sample["id"]
 
 
 def test_settings_are_chosen(client):
@@ -237,16 +241,16 @@ def test_settings_are_chosen(client):
 
 def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
     for _ in range(5):
-        act(client, do="label", sample=next_sample(client)["name"], label="3")
-    act(client, do="skip", sample=next_sample(client)["name"])
-    act(client, do="exclude", sample=next_sample(client)["name"])
+        act(client, do="label", sample=next_sample(client)["id"], label="3")
+    act(client, do="skip", sample=next_sample(client)["id"])
+    act(client, do="exclude", sample=next_sample(client)["id"])
     act(client, do="settings", settings={"alpha": 0.2})
     act(client, do="undo")
-    before = (studio.state.labels, studio.state.skipped, studio.state.excluded, key(studio.state.classifier))
+    before = (studio.state.labels, studio.state.marks, key(studio.state.classifier))
     studio.close()
     again = make_studio()
-    assert (again.state.labels, again.state.skipped, again.state.excluded, key(again.state.classifier)) == before
-    assert again.state.can_undo
+    assert (again.state.labels, again.state.marks, key(again.state.classifier)) == before
+    assert again.state.history.can_undo("a new tab")
 
 
 def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
@@ -267,12 +271,12 @@ def test_a_table_with_gaps(blobs, make_studio, make_client):
     assert sum(label is not None for label in source.labels) == 30
     assert source.data.columns == ("a", "b", "c", "d")
     client = make_client(make_studio(source))
-    answer = client.post("/api/answer", json={"sample": 1}).json()
+    answer = client.post("/api/answer", json={"sample": client.get("/api/number/2").json()["id"]}).json()
     assert answer["label"] == truth[1]
     edited = client.post("/api/answer", json={"row": [0, 0, 8, 0]}).json()
     assert edited["label"] == "cat"
     assert client.post("/api/answer", json={"row": [1, "x", 0, 0]}).status_code == 400
-    assert client.get("/api/row/1").json()["row"][0][0] == "a"
+    assert client.get(f"/api/row/{next_sample(client)['id']}").json()["row"][0][0] == "a"
 
 
 def test_columns_with_units_are_scaled_and_the_model_scales_them_too(tmp_path, make_studio, make_client):
@@ -293,7 +297,7 @@ def test_columns_with_units_are_scaled_and_the_model_scales_them_too(tmp_path, m
     saved.write_bytes(client.get("/api/export/model.npz").content)
     answers = [client.post("/api/answer", json={"row": row.tolist()}).json()["label"] for row in X[:10] + 0.01]
     assert Model.load(saved).build().predict(X[:10] + 0.01).tolist() == answers
-    own = [client.post("/api/answer", json={"sample": i}).json()["label"] for i in range(20)]
+    own = [client.post("/api/answer", json={"sample": id}).json()["label"] for id in studio.state.ids[:20]]
     assert np.mean(np.array(own) == truth[:20]) > 0.8
 
 
@@ -313,7 +317,7 @@ def test_a_folder_of_images(tmp_path, make_studio, make_client):
     assert any("cannot be read as images" in note for note in source.notes)
     studio = make_studio(source)
     client = make_client(studio)
-    picture = client.get("/api/picture/0")
+    picture = client.get(f"/api/picture/{studio.state.ids[0]}")
     assert picture.headers["content-type"] == "image/png"
     waiting = client.post("/api/next", json={"n": 21}).json()["next"]
     assert {one["name"] for one in waiting} == {
@@ -327,12 +331,12 @@ def test_a_pool_without_any_label(tmp_path, make_studio, make_client):
     np.savez(tmp_path / "pool.npz", features=np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32))
     client = make_client(make_studio(open_source(tmp_path / "pool.npz")))
     assert not client.get("/api/state").json()["ready"]
-    assert client.post("/api/answer", json={"sample": 0}).status_code == 400
+    assert client.post("/api/answer", json={"sample": client.get("/api/number/1").json()["id"]}).status_code == 400
     assert client.post("/api/start/audit", json={}).status_code == 400
     assert client.get("/api/export/model.npz").status_code == 400
     for label in ("a", "b", "a", "b"):
-        act(client, do="label", sample=next_sample(client)["name"], label=label)
-    assert client.post("/api/answer", json={"sample": 0}).status_code == 200
+        act(client, do="label", sample=next_sample(client)["id"], label=label)
+    assert client.post("/api/answer", json={"sample": client.get("/api/number/1").json()["id"]}).status_code == 200
 
 
 def test_a_split_is_held_out(tmp_path, make_studio):
@@ -357,7 +361,7 @@ def test_extracted_features_with_the_images_that_they_were_made_of(tmp_path, mak
     source = open_source(tmp_path / "faces.npz", images=tmp_path / "data")
     client = make_client(make_studio(source))
     assert client.get("/api/state").json()["pictures"]
-    assert client.get("/api/picture/3").status_code == 200
+    assert client.get(f"/api/picture/{client.get('/api/number/4').json()['id']}").status_code == 200
     with pytest.raises(ValueError, match="holds none of the images"):
         open_source(tmp_path / "faces.npz", images=tmp_path)
 
@@ -374,4 +378,4 @@ def test_more_samples_than_a_matrix_allows(studio, client, monkeypatch):
     studio.recogniser.fitted = None
     estimate = studio.recogniser.snapshot().estimate()
     assert estimate.n == 50
-    assert client.post("/api/answer", json={"sample": int(studio.jobs.held_out[0])}).status_code == 200
+    assert client.post("/api/answer", json={"sample": studio.state.ids[studio.jobs.held_out[0]]}).status_code == 200

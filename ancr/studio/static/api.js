@@ -1,6 +1,10 @@
 // Requests to the studio. An error of the server is a sentence, and is shown as one.
 import { complain } from "/static/dom.js";
 
+// A tab of its own name: what it undoes is its own, and no other tab is shown the same sample.
+export const tab = sessionStorage.getItem("tab") || crypto.randomUUID().replaceAll("-", "");
+sessionStorage.setItem("tab", tab);
+
 export async function ask(path, body, options = {}) {
   const request = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   return send(path, { ...request, ...options });
@@ -13,7 +17,7 @@ export async function upload(path, blob) {
 async function send(path, request) {
   let response;
   try {
-    response = await fetch(path, request);
+    response = await fetch(path, { ...request, headers: { ...request.headers, "x-ancr-tab": tab } });
   } catch (error) {
     complain("The studio does not answer. Is it still running in the terminal?");
     throw error;

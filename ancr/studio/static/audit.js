@@ -47,9 +47,9 @@ function summary() {
 }
 
 function one(entry) {
-  const { sample } = entry, key = `case ${sample.index}`;
+  const { sample } = entry, key = `case ${sample.id}`;
   const act = (action, message) => studio.act(action, message).then(studio.refresh).catch(() => {});
-  const give = (label) => act({ do: "label", sample: sample.name, label }, `${sample.name} is ${label} now.`);
+  const give = (label) => act({ do: "label", sample: sample.id, label }, `${sample.name} is ${label} now.`);
   const select = el("select", { "aria-label": `Another class for ${sample.name}`, "data-key": `${key} other`, onchange: (event) => event.target.value && give(event.target.value) },
     el("option", { value: "", text: "another class…" }), ...studio.state.classes.map((name) => el("option", { value: name.label, text: name.label })));
   const differs = entry.suggested !== sample.label;
@@ -60,9 +60,9 @@ function one(entry) {
     el("div", {}, el("h3", { text: `${sample.label ?? "no label"}${differs ? ` → ${entry.suggested}?` : ""}` }),
       el("p", { text: `The label ${entry.label} is right with probability ${percent(entry.probability, 0)}.${entry.decided ? ` You ${{ kept: "kept it", relabelled: "changed it", excluded: "excluded the sample" }[entry.decided]}.` : ""}` }),
       el("div", { class: "row" },
-        el("button", { "data-key": `${key} keep`, text: "Keep", onclick: () => act({ do: "keep", sample: sample.name }, `${sample.name} keeps its label.`) }),
+        el("button", { "data-key": `${key} keep`, text: "Keep", onclick: () => act({ do: "keep", sample: sample.id }, `${sample.name} keeps its label.`) }),
         el("button", { "data-key": `${key} relabel`, class: differs ? "main" : "", disabled: !differs, text: `It is ${entry.suggested}`, onclick: () => give(entry.suggested) }), select,
-        el("button", { "data-key": `${key} exclude`, text: sample.excluded ? "Include again" : "Exclude", onclick: () => act({ do: sample.excluded ? "include" : "exclude", sample: sample.name }, sample.excluded ? `${sample.name} is used again.` : `${sample.name} is excluded.`) })),
+        el("button", { "data-key": `${key} exclude`, text: sample.excluded ? "Include again" : "Exclude", onclick: () => act({ do: sample.excluded ? "include" : "exclude", sample: sample.id }, sample.excluded ? `${sample.name} is used again.` : `${sample.name} is excluded.`) })),
       el("div", { class: "sides" }, ...sides)));
 }
 

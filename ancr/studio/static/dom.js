@@ -28,7 +28,7 @@ export function bar(share, kind = "") {
 // A sample as a picture, or as the first columns of its row.
 export function picture(sample) {
   if (sample.picture) {
-    return el("img", { src: `/api/picture/${sample.index}`, alt: `Picture of ${sample.name}`, loading: "lazy", class: "pixels" });
+    return el("img", { src: `/api/picture/${sample.id}`, alt: `Picture of ${sample.name}`, loading: "lazy", class: "pixels" });
   }
   const list = el("dl");
   for (const [name, value] of sample.row || []) list.append(el("dt", { text: name }), el("dd", { text: String(value) }));

@@ -27,8 +27,8 @@ export function undone(shared, after) { show(after.next[0] || null); guesses(); 
 // Another tab may have labelled the sample that is shown here, or there may be a guess for it now.
 async function look() {
   if (busy) return;
-  const index = current.index, found = await ask(`/api/row/${index}`).catch(() => null);
-  if (!found || busy || current?.index !== index) return;
+  const id = current.id, found = await ask(`/api/row/${id}`).catch(() => null);
+  if (!found || busy || current?.id !== id) return;
   if (found.label !== null || found.excluded) next();
   else { current.guess = found.guess; drawGuess(); }
 }
@@ -39,7 +39,7 @@ async function next() {
 }
 
 function show(sample) {
-  if (sample && current && sample.index === current.index && currentBox.childElementCount) { current = sample; drawGuess(); return; }
+  if (sample && current && sample.id === current.id && currentBox.childElementCount) { current = sample; drawGuess(); return; }
   current = sample;
   // The field for a class may be far below; what is labelled with it must be seen.
   if (document.activeElement?.id === "class-name") currentBox.scrollIntoView({ block: "nearest" });
@@ -107,7 +107,7 @@ async function give(name) {
   const sample = current;
   busy += 1;
   try {
-    const after = await studio.act({ do: "label", sample: sample.name, label: name }, `${sample.name} is ${name}.`);
+    const after = await studio.act({ do: "label", sample: sample.id, label: name, was: sample.label }, `${sample.name} is ${name}.`);
     if (!studio.state.classes.some((one) => one.label === name)) await studio.refresh();
     show(after.next[0] || null);
   } catch { /* shown already */ } finally { busy -= 1; }
@@ -117,7 +117,7 @@ async function skip() {
   if (!current || busy) return;
   busy += 1;
   try {
-    const after = await studio.act({ do: "skip", sample: current.name }, `${current.name} is skipped.`);
+    const after = await studio.act({ do: "skip", sample: current.id }, `${current.name} is skipped.`);
     show(after.next[0] || null);
   } catch { /* shown already */ } finally { busy -= 1; }
 }
@@ -140,15 +140,15 @@ async function guesses() {
   if (!found) return;
   const select = el("select", { id: "filter", "data-key": "filter", onchange: (event) => { filter = event.target.value === "" ? null : event.target.value; guesses(); } },
     el("option", { value: "", text: "all classes" }), ...found.classes.map((one) => el("option", { value: one.label, text: `${one.label} (${one.count})`, selected: one.label === filter })));
-  known = new Map(found.samples.map((one) => [one.index, one]));
+  known = new Map(found.samples.map((one) => [one.id, one]));
   const button = el("button", { class: "main", "data-key": "accept", onclick: accept });
   const tiles = found.samples.map((one) => {
-    const box = el("input", { type: "checkbox", "data-key": `guess ${one.index}`, checked: ticked(one), onchange: (event) => { ticks.set(one.index, event.target.checked); count(button); } });
+    const box = el("input", { type: "checkbox", "data-key": `guess ${one.id}`, checked: ticked(one), onchange: (event) => { ticks.set(one.id, event.target.checked); count(button); } });
     return el("li", { class: "tile" }, el("label", {}, picture(one), el("span", { class: "name", text: one.name }), box, ` ${one.guess.label} `, el("span", { class: "quiet", text: percent(one.guess.confidence, 0) })));
   });
   redraw(guessBox, el("h3", { text: "Guesses for the rest, the surest first" }),
     el("div", { class: "row" }, el("label", { for: "filter", text: "Show" }), select, button,
-      el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const index of known.keys()) ticks.set(index, false); guesses(); } })),
+      el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const id of known.keys()) ticks.set(id, false); guesses(); } })),
     el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Those that are at least 95 % sure are ticked. Untick what is wrong, then accept the others at once.` : withoutGuesses() }),
     el("ul", { class: "tiles", id: "guesses" }, ...tiles));
   count(button);
@@ -161,7 +161,7 @@ function withoutGuesses() {
 }
 
 // What a person did not touch is ticked if it is sure.
-function ticked(one) { return ticks.get(one.index) ?? one.guess.confidence >= 0.95; }
+function ticked(one) { return ticks.get(one.id) ?? one.guess.confidence >= 0.95; }
 
 function chosen() { return [...known.values()].filter(ticked); }
 
@@ -172,7 +172,7 @@ function count(button) {
 }
 
 async function accept() {
-  const labels = chosen().map((one) => [one.name, one.guess.label]);
+  const labels = chosen().map((one) => [one.id, one.guess.label]);
   busy += 1;
   try {
     const after = await studio.act({ do: "accept", labels }, `${labels.length} guesses are accepted.`);

@@ -62,7 +62,7 @@ function drawQuery() {
   parts.push(el("p", {}, "Or take a random sample:"), el("div", { class: "row" },
     ...kinds.map(([kind]) => el("button", { text: kind === "pool" ? "Waiting" : kind[0].toUpperCase() + kind.slice(1), "data-kind": kind, onclick: () => random(kind) }))));
   const number = el("input", { type: "number", min: "1", max: String(state.samples), id: "number", placeholder: "1" });
-  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); const place = Number(number.value); if (place >= 1) pick(place - 1); } },
+  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); const place = Number(number.value); if (place >= 1) ask(`/api/number/${place}`).then((found) => pick(found.id)).catch(() => {}); } },
     el("label", { for: "number", text: "Sample number" }), number, el("button", { text: "Show" })));
   parts.push(el("div", { id: "editor" }));
   redraw(sampleBox, parts);
@@ -76,22 +76,22 @@ document.addEventListener("paste", (event) => {
 
 async function random(kind) {
   const sample = await ask(`/api/random?kind=${encodeURIComponent(kind)}`).catch(() => null);
-  if (sample) pick(sample.index);
+  if (sample) pick(sample.id);
 }
 
-async function pick(index) {
-  query = { kind: "sample", body: { sample: index } };
-  if (!studio.state.pictures) await editor(index);
+async function pick(id) {
+  query = { kind: "sample", body: { sample: id } };
+  if (!studio.state.pictures) await editor(id);
   run();
 }
 
-async function editor(index) {
-  const { row, name } = await ask(`/api/row/${index}`);
+async function editor(id) {
+  const { row, name } = await ask(`/api/row/${id}`);
   const fields = row.map(([column, value], place) => {
     const input = el("input", { type: "number", step: "any", id: `cell-${place}`, value: String(value) });
     input.addEventListener("input", () => {
       const numbers = fields.map((field) => field.valueAsNumber);
-      if (numbers.every(Number.isFinite)) { query = { kind: "row", body: { row: numbers, sample: index } }; run(); }
+      if (numbers.every(Number.isFinite)) { query = { kind: "row", body: { row: numbers, sample: id } }; run(); }
     });
     return input;
   });
@@ -125,7 +125,7 @@ function drawAnswer(answer) {
   const images = answer.query ? [
     el("figure", {}, el("img", { src: answer.query, alt: "The query", class: "pixels" }), el("figcaption", { text: "query" })),
     el("figure", {}, el("img", { src: answer.reconstruction, alt: "The reconstruction of the query", class: "pixels" }), el("figcaption", { text: "reconstruction Xc" })),
-  ] : query.kind === "sample" && studio.state.pictures ? [el("figure", {}, picture({ picture: true, index: query.body.sample, name: "the query" }), el("figcaption", { text: "query" }))] : [];
+  ] : query.kind === "sample" && studio.state.pictures ? [el("figure", {}, picture({ picture: true, id: query.body.sample, name: "the query" }), el("figcaption", { text: "query" }))] : [];
   const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9);
   const rows = answer.classes.map((one) => el("tr", {}, el("th", { scope: "row", text: one.label }),
     el("td", {}, bar(one.probability)), el("td", { class: "number", text: percent(one.probability) }),
