@@ -161,7 +161,7 @@ def test_nothing_can_be_written_beside_the_data(folder, make_studio, monkeypatch
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a running process is set as on Linux")
 def test_what_a_full_disk_refused_stays_refused(tmp_path):
-    """No file can be written beyond 600 bytes: labels are refused with a sentence, then work again; a restart agrees."""
+    """No file can grow beyond 600 bytes: labels are refused with a sentence, then work again; a restart agrees."""
     saved, refused = {}, []
 
     def label_one(client, text):
