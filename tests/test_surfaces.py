@@ -200,7 +200,7 @@ def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
     assert counts(samples.labels) == (8, {"dark": 8, "light": 8})
     model, result = train(folder, tmp_path)
     assert f"{folder}: 8 of 24 samples have no label and are left out" in result.stderr.splitlines()
-    assert "1 files cannot be read as images" in result.stderr
+    assert f"1 file cannot be read as an image and is left out: {folder / 'dark' / 'broken.png'} (" in result.stderr
     source = quietly(open_source, folder, features="pixels")
     assert source.labels == samples.labels
     known = samples.labelled()
@@ -215,6 +215,29 @@ def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
     extracted = read_samples(tmp_path / "pixels.npz")
     assert extracted.labels == samples.labels
     np.testing.assert_array_equal(extracted.vectors, samples.vectors)
+
+
+def test_a_broken_image_and_an_empty_class_stop_no_command(folder, tmp_path):
+    broken, model = folder / "dark" / "broken.png", tmp_path / "model.npz"
+    (folder / "empty").mkdir()
+    compare = ["compare", folder, "--methods", "CRC", "--folds", "2", "--no-figures", "-o", tmp_path / "compared"]
+    for command in (["train", folder, "-o", model], compare, ["audit", folder, "-o", tmp_path / "audited"]):
+        result = invoke(command)
+        assert result.exit_code == 0, result.output
+        left_out = [line for line in result.stderr.splitlines() if str(broken) in line]
+        assert len(left_out) == 1, result.stderr
+        assert "1 file cannot be read as an image and is left out" in left_out[0]
+        assert "class 'empty' is empty" in result.stderr
+        assert invoke([*command, "--strict"]).stderr.endswith(
+            f"Error: {broken} cannot be read as an image: it is damaged, or not an image of a known kind\n"
+        )
+    for command in (["predict", model, folder, "-o", tmp_path / "out.csv"], ["next", model, folder, "-n", "2"]):
+        result = invoke(command)
+        assert result.exit_code == 0, result.output
+        assert f"1 file cannot be read as an image and is left out: {broken} (" in result.stderr
+        assert f"Error: {broken} cannot be read as an image" in invoke([*command, "--strict"]).stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 1 + 24
+    assert "holds no image that can be read" in invoke(["predict", model, broken, "-o", tmp_path / "none.csv"]).stderr
 
 
 def test_the_audit_of_a_studio_works_on_columns_with_units(tmp_path):

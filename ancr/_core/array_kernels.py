@@ -5,16 +5,15 @@ file, here and in the other kernel modules. Kernels are imported only where they
 """
 
 import numpy as np
-from numba import njit
 
-from ancr._core import compiling  # noqa: F401  says that it compiles
+from ancr._core.compiling import cached_njit
 
 # Sums may be reordered (which lets them vectorise) and inputs are known to hold no NaN; infinity keeps its meaning.
 _FAST = {"nnan", "reassoc", "contract", "nsz", "arcp"}
-_KERNEL = {"cache": True, "nogil": True, "fastmath": _FAST, "error_model": "numpy"}
+_KERNEL = {"nogil": True, "fastmath": _FAST, "error_model": "numpy"}
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def _simplex_threshold(point, radius):
     """θ such that Σ max(point − θ, 0) = radius, by Newton's iteration from below.
 
@@ -32,7 +31,7 @@ def _simplex_threshold(point, radius):
         last, threshold = count, higher
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def _raised(point, radius, threshold):
     """How many entries lie above a threshold, and the bound that they give."""
     # Two loops of one sum each, by index: otherwise the compiler does not vectorise them.
@@ -45,7 +44,7 @@ def _raised(point, radius, threshold):
     return count, threshold + total / max(count, 1)
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def project_simplex_rows(points, radius, out):
     """Project each row of ``points`` on the simplex of the given radius."""
     for row in range(points.shape[0]):
@@ -63,7 +62,7 @@ def project_simplex_rows(points, radius, out):
             out[row, j] *= scale
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def product_without_zeros(codes, atoms, out):
     """``out[row] = codes[row] @ atoms``, skipping the zeros of the codes."""
     n = atoms.shape[0]
@@ -75,7 +74,7 @@ def product_without_zeros(codes, atoms, out):
         _weighted_sum(atoms, support, weight, count, out[row])
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def _nonzero(point, found):
     """Write the indices of the non-zero entries to ``found``; return their number."""
     count, whole = 0, point.size - point.size % 8
@@ -93,7 +92,7 @@ def _nonzero(point, found):
     return count
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def _weighted_sum(atoms, support, weight, count, out):
     """Weighted sum of some atoms, eight at a time; ``support`` and ``weight`` have room for seven more."""
     out[:] = 0.0
@@ -109,7 +108,7 @@ def _weighted_sum(atoms, support, weight, count, out):
             out[k] += w4 * a4[k] + w5 * a5[k] + w6 * a6[k] + w7 * a7[k]
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def class_dots(left, right, bounds, out):
     """``out[:, i] = left_iᵀright_i`` for each class i."""
     for row in range(left.shape[0]):
@@ -124,7 +123,7 @@ def class_dots(left, right, bounds, out):
 _LANES = 16
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def class_forms(codes, gram_blocks, starts, bounds, out):
     """``out[:, i] = c_iᵀ(X_iᵀX_i)c_i`` for each class i, reading half of each symmetric block."""
     n_rows, largest = len(codes), np.diff(bounds).max()
@@ -152,7 +151,7 @@ def class_forms(codes, gram_blocks, starts, bounds, out):
                 out[first + lane, k] = total[lane]
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def sparse_class_squares(indptr, indices, values, targets, atoms, labels, squares):
     """``squares[:, i] = ‖t − X_i c_i‖²`` from CSR codes with sorted indices."""
     misfit = np.empty(targets.shape[1])
@@ -176,7 +175,7 @@ def sparse_class_squares(indptr, indices, values, targets, atoms, labels, square
             squares[row, label] = square
 
 
-@njit(**_KERNEL)
+@cached_njit(**_KERNEL)
 def sparse_class_misfits(indptr, indices, values, base, cross, gram, labels, scale, squares):
     """``squares[:, i] = ‖t‖² − 2s·k_iᵀc_i + c_iᵀK_ii c_i`` from CSR codes with sorted indices; ``base`` is ‖t‖²."""
     for row in range(base.size):

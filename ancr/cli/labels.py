@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import FILE, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import FILE, STRICT, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -36,6 +36,7 @@ def audit(
     top: int,
     raw_text: bool,
     features: str,
+    strict: bool,
     standardize: bool | None,
 ) -> None:
     """Find the labels of DATA, a table or a folder of images, that are probably wrong.
@@ -59,7 +60,7 @@ def audit(
         check_folder(output / "audit.csv", create=True)
         _refuse_other_data(output, data)
         with progress_bar("reading, judging, writing", 3) as advance:
-            everything = read_samples(data, label, features)
+            everything = read_samples(data, label, features, strict=strict)
             samples = everything.labelled()
             plan = samples.plan(standardize)
             advance(1)
@@ -120,7 +121,7 @@ def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> No
 def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
     """Function for the ``data:`` address of a sample's small image."""
     from ancr._core.thumbnails import png_uri
-    from ancr.features.images import square_picture
+    from ancr.features.decoding import square_picture
 
     return cache(lambda index: png_uri(square_picture(names[index], _SIDE)))
 
@@ -140,7 +141,8 @@ def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Orders samples that are equally good."
 )
 @click.option("-o", "--output", type=FILE, help="A file for the names. Default: the terminal.")
-def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output: Path | None) -> None:
+@STRICT
+def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output: Path | None, strict: bool) -> None:
     """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.
 
     The names of the samples whose labels would help most, one per line, the most useful first: those that the model is
@@ -166,7 +168,8 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         trained = Model.load(model)
         pipeline, vectors, names = trained.build(), [], []
         with progress_bar("reading") as advance:
-            for part in read_queries(pool, trained.features, trained.plan.columns, trained.samples.shape[1]):
+            columns, width = trained.plan.columns, trained.samples.shape[1]
+            for part in read_queries(pool, trained.features, columns, width, strict=strict):
                 vectors.append(pipeline[:-1].transform(part.vectors))
                 names += part.names.tolist()
                 advance(len(part))

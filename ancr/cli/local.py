@@ -106,13 +106,15 @@ def warmup(single: bool) -> None:
       ancr warmup
     """
     with readable_errors():
-        from ancr._core.compiling import be_silent
+        from ancr._core.compiling import UNKEPT, be_silent, is_kept
         from ancr.classifiers.warmup import warm_up
 
         be_silent()
         dtypes = ("float64", "float32") if single else ("float64",)
         total = warm_up(lambda name, seconds: click.echo(f"{seconds:6.1f} s  {name}"), dtypes)
-    click.echo(f"{total:6.1f} s  in all; the next start of Python reads this from the cache")
+    click.echo(
+        f"{total:6.1f} s  in all; {'the next start of Python reads this from the cache' if is_kept() else UNKEPT}"
+    )
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ancr.cli.options import FILE, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import FILE, STRICT, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -39,6 +39,7 @@ def train(
     n_landmarks: int | None,
     settings: tuple[str, ...],
     features: str,
+    strict: bool,
     standardize: bool | None,
 ) -> None:
     """Train a classifier on DATA, a table or a folder of images, and save it.
@@ -62,7 +63,7 @@ def train(
         classifier = make(method or "ANCR", params)
         if "space__gamma" in params and "space__gamma" in idle(classifier):
             raise ValueError("gamma requires a kernel that has a width: give --kernel rbf or --kernel poly")
-        everything = read_samples(data, label, features)
+        everything = read_samples(data, label, features, strict=strict)
         samples = everything.labelled()
         plan = samples.plan(standardize)
         method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
@@ -80,7 +81,8 @@ def train(
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=FILE, help="The .csv file to write.")
 @click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
-def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
+@STRICT
+def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
@@ -99,7 +101,8 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool) -> None:
 
         check_output(output, model, data)
         trained, count = Model.load(model), 0
-        chunks = read_queries(data, trained.features, trained.plan.columns, trained.samples.shape[1])
+        columns, width = trained.plan.columns, trained.samples.shape[1]
+        chunks = read_queries(data, trained.features, columns, width, strict=strict)
         because = [f"{what}_{place}" for place in range(1, _TOP + 1) for what in ("because", "weight")]
         with csv_file(output, ["sample", "label", "probability", "margin", *because], raw_text) as write:
             for row in _predictions(trained, chunks):

@@ -24,6 +24,9 @@ DATA_HOME = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that holds the data sets. Default: $ANCR_DATA, then the platform's cache folder.",
 )
+STRICT = click.option(
+    "--strict", is_flag=True, help="Stop at an image that cannot be read. Default: leave it out and name it."
+)
 _SAMPLES = (
     click.argument("data", type=click.Path(path_type=Path)),
     click.option(
@@ -32,6 +35,7 @@ _SAMPLES = (
     click.option(
         "--features", default="pixels", show_default=True, help="For images: pixels, hog, or a network such as vgg19."
     ),
+    STRICT,
     click.option(
         "--standardize/--no-standardize",
         default=None,

@@ -141,6 +141,7 @@ def compare(
     repeats: int,
     time_limit: float | None,
     features: str,
+    strict: bool,
     standardize: bool | None,
     protocols: tuple[str, ...],
     methods: str | None,
@@ -172,7 +173,7 @@ def compare(
         from ancr.samples.readers import read_samples
 
         check_folder(output / "report.html", create=True)
-        samples = read_samples(data, label, features)
+        samples = read_samples(data, label, features, strict=strict)
         source = UserSource(samples.labelled(), folds, standardize, repeats)
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         plans = plan_comparison(source, names, protocols or DEFAULT_PROTOCOLS, output)

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 from ancr._core.column_scales import dominant_column
 from ancr._core.messages import counted
 from ancr.comparison.protocols import Method, methods_for
-from ancr.features.images import square_picture
+from ancr.features.decoding import square_picture
 from ancr.samples.sample_set import Samples
 
 

@@ -15,9 +15,8 @@ from ancr._core.files import PathLike, atomic_path
 from ancr.datasets.own_data import find_images
 from ancr.features.deep import DeepFeatures
 from ancr.features.eigenfaces import Eigenfaces
-from ancr.features.images import UnreadableImageError
 from ancr.samples.image_folders import is_image, warn_of_doubts
-from ancr.samples.image_vectors import readable_vectors
+from ancr.samples.image_vectors import image_vectors, none_readable
 
 _N_EIGENFACES = 100  # fewer where there are fewer images
 # Vectors with rows of NaN for unreadable images; how many were computed, how many found in the cache; why which images
@@ -113,9 +112,10 @@ def _deep_vectors(bunch: Bunch, strict: bool, options: Mapping[str, Any]) -> _Co
 
 
 def _plain_vectors(bunch: Bunch, strict: bool, features: str) -> _Computed:
-    found, broken = readable_vectors(bunch.filenames.tolist(), "hog" if features == "hog" else "pixels")
-    if broken and strict:
-        raise UnreadableImageError(next(iter(broken.values())))
+    names = bunch.filenames.tolist()
+    found, broken = image_vectors(names, "hog" if features == "hog" else "pixels", strict)
+    if not len(found):
+        raise none_readable(names, broken)
     good = ~np.isin(np.arange(len(bunch.filenames)), list(broken))
     parameters = {"features": features}
     if features == "eigenfaces":

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from ancr._core.files import PathLike
 from ancr._core.locations import cache_home
 from ancr.features.backbones import check_name, choose_device, layers_of, load_backbone
+from ancr.features.decoding import Picture, UnreadableImageError
 from ancr.features.extraction import Extractor, fit_fisher_mixture, resolve_precision
-from ancr.features.images import Image, UnreadableImageError, as_image_list, content_digest, image_name
+from ancr.features.images import as_image_list, content_digest, image_name
 from ancr.features.store import FeatureStore
 
 POOLINGS = ("average", "bilinear", "fisher")
@@ -105,7 +106,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.on_error = on_error
         self.random_state = random_state
 
-    def fit(self, X: Sequence[Image] | np.ndarray, y: Any = None) -> Self:
+    def fit(self, X: Sequence[Picture] | np.ndarray, y: Any = None) -> Self:
         """Load the network and, for Fisher vectors, learn the mixture of local descriptors.
 
         Parameters
@@ -129,13 +130,14 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.mixture_ = fit_fisher_mixture(descriptors, self.n_modes, self.random_state)
         return self
 
-    def transform(self, X: Sequence[Image] | np.ndarray) -> np.ndarray:
+    def transform(self, X: Sequence[Picture] | np.ndarray) -> np.ndarray:
         """Compute the vectors of images.
 
         Parameters
         ----------
         X : sequence of images
-            Paths; arrays (height, width[, 3]) of uint8 or of floats in [0, 1]; or a stack of such arrays.
+            Paths, or contents of files as bytes; arrays (height, width[, channels]) of uint8, uint16 or floats in
+            [0, 1]; or a stack of such arrays.
 
         Returns
         -------
@@ -209,7 +211,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             resolve_precision(self.precision, self.device),
         )
 
-    def _digests(self, images: list[Image]) -> list[bytes | None]:
+    def _digests(self, images: list[Picture]) -> list[bytes | None]:
         """Content digest of each image; None if the file cannot be opened."""
         digests: list[bytes | None] = []
         for i, image in enumerate(images):
@@ -221,7 +223,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return digests
 
     def _compute_missing(
-        self, images: list[Image], digests: list[bytes | None], store: FeatureStore, extractor: Extractor
+        self, images: list[Picture], digests: list[bytes | None], store: FeatureStore, extractor: Extractor
     ) -> None:
         """Compute the vectors that the store lacks, once for identical images, and store them block by block."""
         first: dict[bytes, int] = {}
@@ -244,7 +246,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 block, rows = [], []
         _store(store, block, rows)
 
-    def _gather(self, images: list[Image], digests: list[bytes | None], store: FeatureStore) -> np.ndarray:
+    def _gather(self, images: list[Picture], digests: list[bytes | None], store: FeatureStore) -> np.ndarray:
         features = store.gather(digests)
         if not features.size:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.unreadable_.items())[:3])
@@ -254,7 +256,7 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._note_unreadable(images, dict.fromkeys(unreadable, "unreadable in an earlier run"))
         return features
 
-    def _note_unreadable(self, images: list[Image], reasons: Mapping[int, str]) -> None:
+    def _note_unreadable(self, images: list[Picture], reasons: Mapping[int, str]) -> None:
         for i, reason in reasons.items():
             name = image_name(images[i], i)
             if self.on_error == "raise":

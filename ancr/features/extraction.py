@@ -12,7 +12,8 @@ from sklearn.mixture import GaussianMixture
 from ancr._core.arrays import thread_count
 from ancr._core.progress import progress_bar
 from ancr.features.backbones import Backbone, choose_device, import_torch
-from ancr.features.images import DecodedImages, Image, collate
+from ancr.features.decoding import DECODING, Picture
+from ancr.features.images import DecodedImages, collate
 
 
 @dataclass
@@ -50,14 +51,15 @@ class Extractor:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that a vector depends on besides its image."""
-        identity = {**self.network.identity, "pooling": self.pooling, "precision": self.precision}
+        how = {"decoding": DECODING, "pooling": self.pooling, "precision": self.precision}
+        identity = {**self.network.identity, **how}
         if self.mixture is not None:
             parts = (self.mixture.weights_, self.mixture.means_, self.mixture.covariances_)
             content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
             identity["mixture"] = hashlib.blake2b(content, digest_size=16).hexdigest()
         return identity
 
-    def batches(self, images: Sequence[Image]) -> Iterator[Batch]:
+    def batches(self, images: Sequence[Picture]) -> Iterator[Batch]:
         """Yield batches with vectors (n, width) as NumPy arrays, NaN for unreadable images; no width if all are."""
         for batch in self.raw_batches(images):
             vectors = np.empty((0, 0)) if batch.output is None else self._pool(batch.output)
@@ -65,7 +67,7 @@ class Extractor:
             rows[[position not in batch.reasons for position in batch.positions]] = vectors
             yield replace(batch, output=rows)
 
-    def raw_batches(self, images: Sequence[Image]) -> Iterator[Batch]:
+    def raw_batches(self, images: Sequence[Picture]) -> Iterator[Batch]:
         """Yield batches with the network's output as tensors; other processes decode the next images."""
         self.prepare()
         with progress_bar("images", len(images), enabled=not self._are_few(images)) as advance:
@@ -92,11 +94,11 @@ class Extractor:
         torch = import_torch()
         return torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
 
-    def _are_few(self, images: Sequence[Image]) -> bool:
+    def _are_few(self, images: Sequence[Picture]) -> bool:
         """Whether starting a process takes longer than decoding them."""
         return len(images) <= 2 * self.batch_size
 
-    def _loader(self, images: Sequence[Image]) -> Any:
+    def _loader(self, images: Sequence[Picture]) -> Any:
         from torch.utils.data import DataLoader
 
         return DataLoader(

@@ -1,53 +1,23 @@
 """Images as input of a network: identified by content, decoded in the background."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ancr._core.files import PathLike
-from ancr._core.messages import one_line
-
-if TYPE_CHECKING:
-    import PIL.Image
-
-# A path, or an array of shape (height, width) or (height, width, 3).
-Image: TypeAlias = PathLike | np.ndarray
+from ancr.features.decoding import Picture, UnreadableImageError, colour_picture
 
 
-class UnreadableImageError(OSError):
-    """A file is a corrupt or truncated image, or not an image; the message names it."""
-
-
-@contextmanager
-def reading(path: PathLike) -> Iterator[None]:
-    """Turn whatever a decoder raises, also on images of billions of pixels, into an `UnreadableImageError`."""
-    try:
-        yield
-    except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
-        raise UnreadableImageError(f"{path} cannot be read as an image: {one_line(error)}") from error
-
-
-def square_picture(path: PathLike, side: int = 160) -> np.ndarray:
-    """Read an image as an array, cropped to a square that is small enough for a report."""
-    from PIL import Image as pillow
-    from PIL import ImageOps
-
-    with reading(path), pillow.open(path) as image:
-        return np.asarray(ImageOps.fit(image.convert("RGB"), (side, side)))
-
-
-def as_image_list(X: Sequence[Image] | np.ndarray) -> list[Image]:
+def as_image_list(X: Sequence[Picture] | np.ndarray) -> list[Picture]:
     """Check a sequence of images and return it as a list.
 
     Parameters
     ----------
     X : sequence
-        Paths; or images as arrays (height, width) or (height, width, 3), uint8 or floats in [0, 1]; or a stack
-        of such arrays.
+        Paths, or contents of files as bytes; or images as arrays (height, width) or (height, width, channels), uint8,
+        uint16 or floats in [0, 1]; or a stack of such arrays.
 
     Raises
     ------
@@ -62,21 +32,21 @@ def as_image_list(X: Sequence[Image] | np.ndarray) -> list[Image]:
         )
     images = list(X)
     for i, image in enumerate(images):
-        if not isinstance(image, str | Path) and np.ndim(image) not in (2, 3):
+        if not isinstance(image, str | Path | bytes) and np.ndim(image) not in (2, 3):
             raise ValueError(f"X[{i}] is {type(image).__name__}, but expected a path or an image")
     return images
 
 
-def image_name(image: Image, position: int) -> str:
+def image_name(image: Picture, position: int) -> str:
     """Name of an image in messages."""
     return str(image) if isinstance(image, str | Path) else f"image {position}"
 
 
-def content_digest(image: Image) -> bytes:
+def content_digest(image: Picture) -> bytes:
     """16-byte digest of an image: of the file's bytes, or of an array with its shape and type."""
     digest = hashlib.blake2b(digest_size=16)
-    if isinstance(image, str | Path):
-        digest.update(Path(image).read_bytes())
+    if isinstance(image, str | Path | bytes):
+        digest.update(image if isinstance(image, bytes) else Path(image).read_bytes())
     else:
         pixels = np.ascontiguousarray(image)
         digest.update(f"{pixels.shape}{pixels.dtype}".encode())
@@ -84,25 +54,10 @@ def content_digest(image: Image) -> bytes:
     return digest.digest()
 
 
-def decode(image: Image) -> "PIL.Image.Image":
-    """Read an image completely, as a Pillow image in RGB."""
-    import PIL.Image
-
-    if isinstance(image, str | Path):
-        with PIL.Image.open(str(image)) as file:  # a text of NumPy would show its type in messages
-            return file.convert("RGB")
-    pixels = np.asarray(image)
-    if np.issubdtype(pixels.dtype, np.floating):
-        if pixels.min() < 0 or pixels.max() > 1:
-            raise ValueError(f"float pixels from {pixels.min():g} to {pixels.max():g}, but expected [0, 1]")
-        pixels = np.rint(pixels * 255)
-    return PIL.Image.fromarray(pixels.astype(np.uint8)).convert("RGB")
-
-
 class DecodedImages:
     """Images for a DataLoader: decoded and preprocessed, or an error message."""
 
-    def __init__(self, images: Sequence[Image], transform: Callable[[Any], Any]) -> None:
+    def __init__(self, images: Sequence[Picture], transform: Callable[[Any], Any]) -> None:
         self.images = images
         self.transform = transform
 
@@ -111,8 +66,10 @@ class DecodedImages:
 
     def __getitem__(self, i: int) -> tuple[int, Any, str | None]:
         try:
-            return i, self.transform(decode(self.images[i])), None
-        except Exception as error:  # decoders raise many kinds, from OSError to SyntaxError
+            return i, self.transform(colour_picture(self.images[i])), None
+        except UnreadableImageError as error:
+            return i, None, error.reason
+        except Exception as error:  # of a network's own preparation, such as on an image of one row
             return i, None, f"{type(error).__name__}: {error}"
 
 

@@ -13,7 +13,7 @@ from ancr.comparison.split_sources import SplitSource
 from ancr.datasets import DatasetInfo, dataset_info, per_class_split
 from ancr.datasets.registry import found_tree
 from ancr.features import Eigenfaces
-from ancr.features.images import square_picture
+from ancr.features.decoding import square_picture
 from ancr.paper.methods import ar_methods, large_methods, searched, usps_methods
 from ancr.samples.image_folders import IMAGE_SUFFIXES
 

@@ -1,67 +1,77 @@
 """Images as vectors: grey pixels, histograms of gradients, or the features of a network."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from ancr.features.decoding import Picture, UnreadableImageError, grey_pixels
 from ancr.features.deep import DeepFeatures
 from ancr.features.hog import SIDE as HOG_SIDE
 from ancr.features.hog import hog
-from ancr.features.images import UnreadableImageError, reading
+from ancr.features.images import image_name
 
 SIDE = 32
 
 
-def image_vectors(images: Sequence[Any], features: str) -> np.ndarray:
+def image_vectors(images: Sequence[Picture], features: str, strict: bool = True) -> tuple[np.ndarray, dict[int, str]]:
     """Vectors of images in single precision: 32 × 32 grey pixels, histograms of gradients, or features of a network.
 
     Parameters
     ----------
     images : sequence
-        Files, which may be open; for a network also images as arrays.
+        Files, contents of files, or images as arrays.
     features : str
         ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
-    """
-    if features == "pixels":
-        vectors = np.array([_grey(image, SIDE).ravel() for image in images])
-    elif features == "hog":
-        vectors = np.array([hog(_grey(image, HOG_SIDE)) for image in images])
-    else:
-        vectors = DeepFeatures(features).fit_transform(images)
-    return vectors.astype(np.float32, copy=False)
+    strict : bool
+        Whether the first image that cannot be read is an error; otherwise it is left out.
 
-
-def readable_vectors(names: Sequence[str], features: str) -> tuple[np.ndarray, dict[int, str]]:
-    """Vectors of the images that can be read, and what is wrong with the others, by their number.
+    Returns
+    -------
+    vectors : ndarray of shape (n_readable, n_features)
+        Vectors of the images that can be read.
+    broken : dict
+        What is wrong with the others, by their numbers.
 
     Raises
     ------
     UnreadableImageError
-        If no image can be read.
+        If an image cannot be read and ``strict`` is set.
     """
-    try:
-        return image_vectors(names, features), {}
-    except UnreadableImageError:
-        pass
+    find = _grey_vectors if features in ("pixels", "hog") else _network_vectors
+    vectors, broken = find(images, features, strict)
+    return vectors.astype(np.float32, copy=False), broken
+
+
+def none_readable(names: Sequence[str], broken: dict[int, str]) -> UnreadableImageError:
+    """The error that no image can be read, with the reason for the first."""
+    first = f"{names[0]} cannot be read as an image: {broken[0]}"
+    return UnreadableImageError(f"none of the {len(names)} images can be read: {first}" if len(names) > 1 else first)
+
+
+def _grey_vectors(images: Sequence[Picture], features: str, strict: bool) -> tuple[np.ndarray, dict[int, str]]:
     vectors, broken = [], {}
-    for number, name in enumerate(names):
+    for number, image in enumerate(images):
         try:
-            vectors.append(image_vectors([name], features)[0])
+            vectors.append(_hog(image) if features == "hog" else grey_pixels(image, (SIDE, SIDE)).ravel())
         except UnreadableImageError as error:
-            broken[number] = str(error)
-    if not vectors:
-        raise UnreadableImageError(f"none of the {len(names)} images can be read; the first: {broken[0]}")
+            if strict:
+                raise
+            broken[number] = error.reason
     return np.array(vectors), broken
 
 
-def _grey(image: Any, side: int) -> np.ndarray:
-    """A grey image of side × side pixels in [0, 1]; ``image`` may be a file that is open."""
+def _hog(image: Picture) -> np.ndarray:
+    return hog(grey_pixels(image, (HOG_SIDE, HOG_SIDE)))
+
+
+def _network_vectors(images: Sequence[Picture], features: str, strict: bool) -> tuple[np.ndarray, dict[int, str]]:
+    network = DeepFeatures(features, on_error="raise" if strict else "nan")
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError("reading images needs pillow: pip install 'ancr[plot]'") from error
-    image = str(image) if isinstance(image, str) else image  # a text of NumPy would show its type in messages
-    with reading(image), Image.open(image) as opened:
-        small = opened.convert("L").resize((side, side), Image.Resampling.BILINEAR)
-    return np.asarray(small, dtype=np.float64) / 255.0
+        vectors = network.fit_transform(images)
+    except UnreadableImageError:
+        if strict:
+            raise
+        vectors = np.full((len(images), 1), np.nan)  # none can be read
+    readable = ~np.isnan(vectors).any(axis=1)
+    numbers = np.flatnonzero(~readable).tolist()
+    return vectors[readable], {i: network.unreadable_[image_name(images[i], i)] for i in numbers}

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ancr.features.decoding import UnreadableImageError
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
-from ancr.samples.image_vectors import SIDE, image_vectors, readable_vectors
+from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
 from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts
 from ancr.samples.table_files import MISSING, Table, open_table, some
 
@@ -28,7 +29,13 @@ CHUNK_ROWS = 3072
 
 
 def read_samples(
-    path: str | Path, label: str | None = None, features: str = "pixels", *, pool: bool = False, images: bool = True
+    path: str | Path,
+    label: str | None = None,
+    features: str = "pixels",
+    *,
+    strict: bool = False,
+    pool: bool = False,
+    images: bool = True,
 ) -> Samples:
     """Read what a user named on the command line; a file is opened once.
 
@@ -41,6 +48,8 @@ def read_samples(
         Column or array that holds the labels.
     features : str
         For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
+    strict : bool
+        Whether an image that cannot be read is an error; otherwise it is left out with a warning that names it.
     pool : bool
         Whether data may come without any labels, and links out of a folder are not followed: what is read is shown.
     images : bool
@@ -61,19 +70,30 @@ def read_samples(
             raise ValueError(f"--label {label!r}, but {path} holds images; their labels are their folders' names")
         found, ignored = listed_images(table) if table else folder_images(path, follow_links=not pool)
         warn_of_doubts(found, ignored)
-        return read_images(found, features)
+        return read_images(found, features, strict)
     if features != "pixels" and not pool:
         raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
     return read_table(table, target=label, pool=pool) if table else read_arrays(path, target=label, pool=pool)
 
 
-def read_images(found: Samples, features: str) -> Samples:
-    """Images with their vectors; those that cannot be read are left out with a warning."""
-    vectors, broken = readable_vectors(found.names.tolist(), features)
-    if broken:
-        _warn(f"{len(broken)} files cannot be read as images and were left out: {some(list(broken.values()), 5, 400)}")
+def read_images(found: Samples, features: str, strict: bool = False) -> Samples:
+    """Images with their vectors; those that cannot be read are left out with a warning, or an error if ``strict``."""
+    names = found.names.tolist()
+    vectors, broken = image_vectors(names, features, strict)
+    if not len(vectors):
+        raise none_readable(names, broken)
+    _warn_of_broken(names, broken)
     kept = found.take(~np.isin(np.arange(len(found)), list(broken)))
     return replace(kept, vectors=vectors, features=features, image_shape=(SIDE, SIDE) if features == "pixels" else None)
+
+
+def _warn_of_broken(names: Sequence[str], broken: dict[int, str]) -> None:
+    if broken:
+        verb = (
+            "file cannot be read as an image and is" if len(broken) == 1 else "files cannot be read as images and are"
+        )
+        listed = some([f"{names[number]} ({reason})" for number, reason in broken.items()], 20, 400)
+        _warn(f"{len(broken)} {verb} left out: {listed}")
 
 
 def read_table(
@@ -244,7 +264,13 @@ def samples_in_memory(X: object, y: object, name: str = "data", image_shape: tup
 
 
 def read_queries(
-    path: str | Path, features: str, columns: Sequence[str] = (), width: int | None = None, rows: int = CHUNK_ROWS
+    path: str | Path,
+    features: str,
+    columns: Sequence[str] = (),
+    width: int | None = None,
+    rows: int = CHUNK_ROWS,
+    *,
+    strict: bool = False,
 ) -> Iterator[Samples]:
     """Yield samples to classify, some at a time; a table is never in memory as a whole.
 
@@ -260,6 +286,8 @@ def read_queries(
         Numbers that a vector must have.
     rows : int
         Samples at a time.
+    strict : bool
+        Whether an image that cannot be read is an error; otherwise it is left out with a warning that names it.
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -267,7 +295,7 @@ def read_queries(
     if features == "table" and path.is_dir():
         raise ValueError(f"{path} is a folder, but the model was trained on a table")
     if features != "table":
-        parts = _image_parts(path, features, rows)
+        parts = _image_parts(path, features, rows, strict)
     elif path.suffix.lower() in _TABLES:
         parts = _table_parts(path, columns, rows)
     else:
@@ -279,13 +307,21 @@ def read_queries(
         yield samples
 
 
-def _image_parts(path: Path, features: str, rows: int) -> Iterator[Samples]:
+def _image_parts(path: Path, features: str, rows: int, strict: bool) -> Iterator[Samples]:
     images = [path] if path.is_file() else sorted(file for file in path.rglob("*") if is_image(file))
     if not images or not is_image(images[0]):
         raise ValueError(f"{path} holds no image, but the model was trained on images ({features})")
+    read = 0
     for start in range(0, len(images), rows):
         names = [str(image) for image in images[start : start + rows]]
-        yield Samples.of(image_vectors(names, features), names=names, features=features)
+        vectors, broken = image_vectors(names, features, strict)
+        _warn_of_broken(names, broken)
+        read += len(vectors)
+        if len(vectors):
+            kept = [name for number, name in enumerate(names) if number not in broken]
+            yield Samples.of(vectors, names=kept, features=features)
+    if not read:
+        raise UnreadableImageError(f"{path} holds no image that can be read")
 
 
 def _array_parts(path: Path, rows: int) -> Iterator[Samples]:

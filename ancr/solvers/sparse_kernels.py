@@ -3,10 +3,9 @@
 import numpy as np
 from numba import njit
 
-from ancr._core import compiling  # noqa: F401  says that it compiles
+from ancr._core.compiling import cached_njit
 
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
-_ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 # Growth of the barrier's weight, and the line search's slope and shrinkage: the values of the published method.
@@ -45,7 +44,7 @@ def _barrier(misfit, weight, bound, code, t):
     return total - logs / t
 
 
-@njit(**_ENTRY)
+@cached_njit(**_FAST)
 def follow_central_path(atoms, queries, weight, wanted, max_iter, codes, n_iter):
     """Codes of all queries; ``n_iter`` is ``max_iter`` if the gap was not reached."""
     n = atoms.shape[0]
@@ -85,7 +84,7 @@ def follow_central_path(atoms, queries, weight, wanted, max_iter, codes, n_iter)
         codes[q] = code
 
 
-@njit(**_ENTRY)
+@cached_njit(**_FAST)
 def add_matching_pursuit(gram, linear, weights, n_nonzero, rounding, codes):
     """Add to each row of ``codes`` the query's code by orthogonal matching pursuit.
 
@@ -133,7 +132,7 @@ def add_matching_pursuit(gram, linear, weights, n_nonzero, rounding, codes):
             codes[row, picked[i]] += ahead[i]
 
 
-@njit(**_ENTRY)
+@cached_njit(**_FAST)
 def subtract_image(indptr, indices, values, matrix, linear, rank_one, divisor, out):
     """``out[row] = ((1 − τ·bᵀz)·b − Hz) / divisor`` for each CSR row z, four rows of the matrix at a time."""
     n, scale = matrix.shape[1], out.dtype.type(1.0 / divisor)

@@ -1,53 +1,23 @@
 """Pictures of samples, and samples from pictures: drawn, dropped or pasted, decoded within limits."""
 
-import io
 import os
-import warnings
 from base64 import b64decode
-from typing import TYPE_CHECKING
+from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ancr._core.thumbnails import png_uri
-from ancr.features.images import UnreadableImageError
+from ancr.features.decoding import UnreadableImageError, grey_pixels, small_picture
 from ancr.samples.image_vectors import image_vectors
 from ancr.studio.actions import ActionError
 from ancr.studio.identities import digest
 from ancr.studio.openings import Source
 
-if TYPE_CHECKING:
-    import PIL.Image
-
-MOST_PIXELS = 24_000_000
-_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 _THUMBNAIL = 160
-_LARGEST_FILE = 64 * 2**20
-
-
-def decode(content: bytes) -> "PIL.Image.Image":
-    """An uploaded image, decoded with limits on kind and size.
-
-    Raises
-    ------
-    ActionError
-        If it is no image, or one of too many pixels.
-    """
-    from PIL import Image
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # Pillow warns of decompression bombs
-            image = Image.open(io.BytesIO(content), formats=_FORMATS)
-            if image.width * image.height > MOST_PIXELS:
-                size, most = f"{image.width} × {image.height}", MOST_PIXELS // 10**6
-                raise ActionError(f"The image has {size} pixels; at most {most} million are read.")
-            image.load()
-    except ActionError:
-        raise
-    except Exception as error:  # decoders raise many kinds
-        raise ActionError("This file cannot be read as an image (PNG, JPEG, GIF, BMP or WebP).") from error
-    return image
+# The most pixels that are decoded, uncompressed and in colour.
+_LARGEST_FILE = 600 * 2**20
 
 
 class Pictures:
@@ -63,6 +33,8 @@ class Pictures:
         self.source = source
         shape = source.data.image_shape
         self._drawing = _Drawing(source.data.vectors, shape) if source.draws and shape is not None else None
+        # An image of the largest size takes a gigabyte while it is decoded.
+        self._one_upload = Lock()
 
     @property
     def has_pictures(self) -> bool:
@@ -80,11 +52,22 @@ class Pictures:
         data = self.source.data
         if data.image_paths:
             content = self._file(index)
-            return None if content is None else _small_picture(content)
+            try:
+                return None if content is None else (small_picture(content, _THUMBNAIL), "image/png")
+            except UnreadableImageError:
+                return None
         if data.image_shape is None:
             return None
-        uri = data_uri(data.vectors[index].reshape(data.image_shape))
-        return b64decode(uri.partition(",")[2]), "image/png"
+        return b64decode(self.address(data.vectors[index]).partition(",")[2]), "image/png"
+
+    def address(self, vector: np.ndarray) -> str:
+        """A vector of pixels as the address of an image; white is the same for all, so that they can be compared."""
+        data = self.source.data
+        return data_uri(vector.reshape(data.image_shape), 1.0 if data.features == "pixels" else self._white)
+
+    @cached_property
+    def _white(self) -> float:
+        return float(self.source.data.vectors.max())
 
     def _file(self, index: int) -> bytes | None:
         """The image file of a sample; None if it is gone, too large, or not the file that was there at the start."""
@@ -109,33 +92,24 @@ class Pictures:
         drawn : bool
             Light strokes on dark, as the canvas makes them.
         """
-        image, data = decode(content), self.source.data
-        if data.features == "table":
-            if data.image_shape is None:
-                raise ActionError("This data is a table, not images; pick or edit a row instead.")
-            grey = np.asarray(image.convert("L"), float) / 255.0
-            if self._drawing is not None:
-                return self._drawing.vector(grey if drawn or np.median(grey) < 0.5 else 1.0 - grey)
-            return _resized(grey, data.image_shape).ravel() * float(data.vectors.max())
-        buffer = io.BytesIO()
-        image.convert("RGB").save(buffer, "PNG")
-        buffer.seek(0)
         try:
-            images = [buffer] if data.features in ("pixels", "hog") else [np.asarray(image.convert("RGB"))]
-            return image_vectors(images, data.features)[0].astype(data.vectors.dtype)
-        except (UnreadableImageError, ImportError) as error:
+            with self._one_upload:
+                return self._vector(content, drawn)
+        except UnreadableImageError as error:
+            raise ActionError(f"This file cannot be read as an image: {error.reason.rstrip('.')}.") from error
+        except ImportError as error:
             raise ActionError(str(error)) from error
 
-
-def _small_picture(content: bytes) -> tuple[bytes, str] | None:
-    try:
-        image = decode(content).convert("RGB")
-    except ActionError:
-        return None
-    image.thumbnail((_THUMBNAIL, _THUMBNAIL))
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue(), "image/png"
+    def _vector(self, content: bytes, drawn: bool) -> np.ndarray:
+        data = self.source.data
+        if data.features != "table":
+            return image_vectors([content], data.features)[0][0].astype(data.vectors.dtype)
+        if data.image_shape is None:
+            raise ActionError("This data is a table, not images; pick or edit a row instead.")
+        if self._drawing is None:
+            return grey_pixels(content, data.image_shape).ravel() * float(data.vectors.max())
+        grey = grey_pixels(content)
+        return self._drawing.vector(grey if drawn or np.median(grey) < 0.5 else 1.0 - grey)
 
 
 class _Drawing:
@@ -167,14 +141,15 @@ def _resized(grey: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     from PIL import Image
 
     height, width = shape
-    image = Image.fromarray((grey * 255).astype(np.uint8)).resize((width, height), Image.Resampling.BOX)
-    return np.asarray(image, float) / 255.0
+    image = Image.fromarray(grey.astype(np.float32)).resize((width, height), Image.Resampling.BOX)
+    return np.asarray(image, float)
 
 
-def data_uri(image: ArrayLike) -> str:
-    """A grey image as an address, black at zero, so that pictures of one data set can be compared."""
-    grey = np.clip(np.asarray(image, float), 0.0, None)
-    return png_uri((grey * (255.0 / (grey.max() or 1.0))).astype(np.uint8))
+def data_uri(image: ArrayLike, top: float | None = None) -> str:
+    """A grey image as an address: black at zero, white at ``top`` (None: the image's largest value) and above."""
+    grey = np.asarray(image, float)
+    top = float(grey.max()) if top is None else top
+    return png_uri(np.rint(255.0 * np.clip(grey / (top if top > 0 else 1.0), 0.0, 1.0)).astype(np.uint8))
 
 
 def reconstruction(source: Source, support: np.ndarray, weights: np.ndarray) -> np.ndarray:

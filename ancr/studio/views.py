@@ -159,7 +159,7 @@ class Views:
         }
         if self.source.data.image_shape is not None:
             shape = self.source.data.image_shape
-            answer["query"] = data_uri(query.vector.reshape(shape))
+            answer["query"] = self.pictures.address(query.vector)
             answer["reconstruction"] = data_uri(reconstruction(self.source, judgement.support, weights).reshape(shape))
         return answer
 

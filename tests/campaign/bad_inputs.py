@@ -280,7 +280,7 @@ IMAGES = [
     Bad("an empty folder to audit", "audit hollow", "hollow is empty", {"hollow/.hidden": ""}),
     Bad("an empty folder to extract from", "extract hollow -o out.npz", "hollow is empty",
         {"hollow/.hidden": ""}),
-    Bad("name of a broken image", "train pictures -o out.npz", "cannot identify image file 'pictures",
+    Bad("name of a broken image", "train pictures -o out.npz", "pictures/x/1.png cannot be read as an image: it",
         {"pictures/x/1.png": "text", "pictures/y/1.png": "other text"}),
     Bad("extract from a table", "extract good.npz -o out.npz", "is neither a folder nor a .csv file"),
     Bad("extract from nowhere", "extract nowhere -o out.npz", "neither a path nor one of the data sets"),

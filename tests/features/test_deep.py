@@ -232,7 +232,7 @@ def test_unreadable_images_are_named_and_the_run_goes_on(timm, paths, damaged):
 def test_strict_stops_at_the_first(timm, damaged):
     with pytest.raises(UnreadableImageError, match=r"nowhere\.jpg cannot be read"):
         tiny().transform(damaged)
-    with pytest.raises(UnreadableImageError, match=r"3\.jpg cannot be read: OSError: .*truncated"):
+    with pytest.raises(UnreadableImageError, match=r"3\.jpg cannot be read: .*truncated"):
         tiny().transform(damaged[:10])
 
 

@@ -314,7 +314,7 @@ def test_a_folder_of_images(tmp_path, make_studio, make_client):
     assert sum(label is None for label in source.labels) == 21
     assert source.data.features == "hog"
     assert any("hog" in note for note in source.notes)
-    assert any("cannot be read as images" in note for note in source.notes)
+    assert any("broken.png (it is damaged" in note for note in source.notes)
     studio = make_studio(source)
     client = make_client(studio)
     picture = client.get(f"/api/picture/{studio.state.ids[0]}")

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numba.core.options import DefaultOptions
 
-from ancr._core import compiling  # noqa: F401  says that it compiles
+from ancr._core.compiling import cached_njit
 
 _FAST = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "reassoc", "contract", "nsz", "arcp"}}
 # No reference counting, for functions that neither make nor keep arrays. Numba has no public option for it.
@@ -22,7 +22,6 @@ _BORROWING = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 # Functions called from Python are cached on disk. Those called only by kernels need no wrapper, which saves a fifth of
 # the compile time, and only borrow their arrays: counting references to the twenty arrays of a workspace, at every
 # call, took a third of the run time.
-_ENTRY = {**_FAST, "cache": True}
 _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORROWING}
 
 FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL, STALLED = range(5)
@@ -632,7 +631,7 @@ def _improve(program, linear, scaled_query, work, size, limit, value, excess, mo
         most = max(min(most, admitted) // 4, 1)
 
 
-@njit(**_ENTRY)
+@cached_njit(**_FAST)
 def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
     """Solve the queries ``todo`` of a block to the end, pricing through rows of the matrix.
 
@@ -734,7 +733,7 @@ def _refine(program, query, residual, work, size, limit, pull_error):
             pull[j] = total
 
 
-@njit(**_ENTRY)
+@cached_njit(**_FAST)
 def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, codes):
     """One round for the queries ``todo``, where row i of ``pulls`` belongs to query ``todo[i]``.
 
