@@ -127,6 +127,8 @@ def _named(picture: Picture) -> Iterator[None]:
         name, reason = picture if isinstance(picture, str | Path) else "the picture", one_line(error)
         if isinstance(error, _pillow().UnidentifiedImageError):
             reason = "it is damaged, or not an image of a known kind"
+        elif isinstance(error, _pillow().DecompressionBombError):
+            reason = f"it has more than {2e-6 * _pillow().MAX_IMAGE_PIXELS:.0f} million pixels"
         elif isinstance(error, OSError) and error.strerror:
             reason = error.strerror
         raise UnreadableImageError(f"{name} cannot be read as an image: {reason}", reason) from error
