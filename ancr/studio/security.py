@@ -6,17 +6,18 @@ token has set. Everything else is refused before the body is read.
 """
 
 import hmac
+import html
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import JSONResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_JSON, MOST_IMAGE = 2**20, 16 * 2**20
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -66,7 +67,8 @@ class Guard:
             if scope["type"] == "http":
                 self._check_sender(scope)
                 if self._brings_token(scope):
-                    app = RedirectResponse("/", 303, {"set-cookie": self._set_cookie()})
+                    # Not a redirect: a browser would follow it without the cookie if a file led here.
+                    app = HTMLResponse(leading_to("/"), headers={"set-cookie": self._set_cookie()})
                 else:
                     self._check_cookie(scope)
                     receive = self._limited(scope, receive)
@@ -140,3 +142,12 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def leading_to(address: str) -> str:
+    """A page that leads to an address."""
+    there = html.escape(address, quote=True)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={there}">'
+        f'<title>ancr studio</title><p><a href="{there}">Open the studio</a></p></html>'
+    )

@@ -139,11 +139,13 @@ class State:
     def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
         try:
+            if not isinstance(settings, Mapping):
+                raise SettingsError("The settings are not names with values.")
             classifier = from_data(settings) if "class" in settings else adjusted(self.classifier, settings)
             if not isinstance(classifier, BaseRepresentationClassifier):
                 raise SettingsError("There is no such classifier.")
             classifier._validate_params()
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError, LookupError, AttributeError) as error:
             raise ActionError(one_line(error)) from error
         return classifier
 

@@ -211,6 +211,8 @@ class Views:
             truth, predicted = int(cell.get("truth", "")), int(cell.get("predicted", ""))
         except ValueError:
             raise ActionError("A cell has two numbers.") from None
+        if not all(0 <= place < 2**31 for place in (truth, predicted)):
+            raise ActionError("There is no such cell.")
         if found is None or method not in found["answers"]:
             raise ActionError("There is no such comparison.")
         members, given, answered = found["answers"][method]

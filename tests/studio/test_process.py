@@ -6,11 +6,15 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import httpx
 import pytest
 
-from ancr.studio.server import bind
+from ancr.studio.server import bind, opened
 from tests.command_line import invoke
 from tests.studio.browsing import Process
 
@@ -89,8 +93,46 @@ def test_ctrl_c_ends_it_even_while_a_page_listens(tmp_path):
         with client.stream("GET", "/api/events") as stream:
             next(stream.iter_lines())
             process.process.send_signal(signal.SIGINT)
-            process.process.wait(timeout=20)
-        assert "Traceback" not in process.process.stdout.read()
+            assert process.process.wait(timeout=20) == 0
+        assert process.process.stdout.read().strip() in ("", "^C")
+
+
+def test_half_sent_requests_and_endless_headers_keep_nobody_waiting(tmp_path):
+    with Process(tmp_path) as process, contextlib.ExitStack() as stack:
+        there = ("127.0.0.1", process.port)
+        client = client_of(process)
+        for _ in range(220):
+            half = stack.enter_context(socket.create_connection(there, timeout=10))
+            half.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        start = time.monotonic()
+        assert client.get("/api/state").status_code == 200
+        endless = stack.enter_context(socket.create_connection(there, timeout=10))
+        endless.sendall(b"GET / HTTP/1.1\r\nX: ")
+        with pytest.raises(ConnectionError):  # 32 MB, if it were read
+            endless.sendall(b"a" * 2**25)
+        assert client.get("/api/state").status_code == 200
+        assert time.monotonic() - start < 5
+        half.settimeout(15)
+        with contextlib.suppress(ConnectionError):
+            assert half.recv(1) == b""  # closed, without an answer
+
+
+def test_the_token_is_not_on_a_command_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    opened_by = []
+    monkeypatch.setattr("webbrowser.open", opened_by.append)
+    with opened("http://127.0.0.1:1/?token=secret"):
+        (address,) = opened_by
+        path = Path(url2pathname(urlparse(address).path))
+        assert "secret" not in address
+        assert "url=http://127.0.0.1:1/?token=secret" in path.read_text()
+        assert path.stat().st_mode & 0o077 == 0
+    assert not path.exists()
+
+
+def test_answers_are_sent_at_once():
+    with bind(None) as listener:
+        assert listener.proto == socket.IPPROTO_TCP  # then asyncio sets TCP_NODELAY
 
 
 @pytest.mark.parametrize("arguments", [["nothing.csv"], ["--images", "nowhere"]])

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 from urllib.parse import unquote
 
@@ -27,8 +28,9 @@ def picture(size=(8, 8)):
 def test_the_token_is_exchanged_for_a_strict_cookie(studio, make_client):
     client = make_client(studio, inside=False)
     answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
+    assert answer.status_code == 200
+    assert 'content="0;url=/"' in answer.text
+    assert TOKEN not in answer.text
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
@@ -236,6 +238,76 @@ def test_bad_requests_are_sentences(client, body):
     answer = client.post("/api/answer", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"].endswith(".")
+
+
+WEIRD = [None, True, [], {}, -1, 10**400, 1e308, "\ud800", "x" * 5000, [[[[]]]], {"class": 5}, {"class": "os:system"}]
+
+
+@pytest.mark.parametrize("value", WEIRD, ids=[str(place) for place in range(len(WEIRD))])
+def test_no_value_is_more_than_a_refusal(client, studio, value):
+    """Whatever is sent in place of a value: an answer, or a sentence; never an error of the server."""
+    free = client.post("/api/next", json={"n": 1}).json()["next"][0]["id"]
+    bodies = {
+        "/api/answer": [{"sample": value}, {"sample": free, "settings": value}, {"row": value}, {"row": [value]}],
+        "/api/controls": [{"settings": value}, {"settings": {"alpha": value}}, {"settings": {"method": value}}],
+        "/api/next": [{"n": value}, {"seed": value, "n": 1}],
+        "/api/act": [
+            {"do": value},
+            {"do": "skip", "sample": value},
+            {"do": "accept", "labels": value},
+            {"do": "accept", "labels": [[value, value]]},
+            {"do": "settings", "settings": value},
+            {"do": "settings", "settings": {"space__gamma": value}},
+        ],
+    }
+    for path, several in bodies.items():
+        for body in several:
+            content = json.dumps(body)
+            answer = client.post(path, content=content, headers={"content-type": "application/json"})
+            assert answer.status_code in (200, 400), (path, content[:80], answer.text)
+    assert client.get("/api/state").status_code == 200
+
+
+def test_numbers_and_depths_that_no_page_sends(client):
+    long, deep = "1" * 5000, "[" * 100_000
+    for path in (f"/api/number/{long}", "/api/number/0", "/api/number/-1", f"/api/row/{long}", "/api/picture/%ff"):
+        assert client.get(path).status_code == 404
+    assert client.get(f"/api/confused?method=a&truth={long}&predicted=1").status_code == 400
+    for content in (f'{{"n": {long}}}', f'{{"settings": {deep}}}', deep):
+        answer = client.post("/api/next", content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == 400
+    for settings in ("[" * 5000, '{"alpha":1' + "0" * 400 + "}"):
+        answer = client.post(
+            "/api/image", params={"settings": settings}, content=picture(), headers={"content-type": "image/png"}
+        )
+        assert answer.status_code == 400
+
+
+def test_names_that_are_not_utf_8_are_shown(tmp_path, make_studio, make_client):
+    folder = os.fsencode(tmp_path / "data")
+    for i, name in enumerate([b"ant", b"b\xffe", b"ant", b"b\xffe", b"unlabelled"]):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+        image = np.random.default_rng(i).integers(0, 255, (20, 20), np.uint8)
+        with open(os.path.join(folder, name, b"p\xfe%d.png" % i), "wb") as file:
+            Image.fromarray(image).save(file, "PNG")
+    studio = make_studio(open_source(tmp_path / "data"))
+    client = make_client(studio)
+    state = client.get("/api/state")
+    assert state.status_code == 200
+    assert len(state.json()["classes"]) == 2
+    waiting = client.post("/api/next", json={"n": 1}).json()["next"][0]
+    assert waiting["name"].isprintable()
+    assert client.get(f"/api/picture/{waiting['id']}").status_code == 200
+    label = state.json()["classes"][1]["label"]
+    answer = client.post("/api/act", json={"do": "label", "sample": waiting["id"], "label": label})
+    assert answer.status_code == 200
+    assert label in client.get("/api/export/labels.csv").text
+
+
+def test_no_formula_for_tables_of_semicolons(client):
+    free = client.post("/api/next", json={"n": 1}).json()["next"][0]["id"]
+    assert client.post("/api/act", json={"do": "label", "sample": free, "label": "a;=1+1"}).status_code == 200
+    assert ",a;'=1+1," in client.get("/api/export/labels.csv").text
 
 
 def test_home_is_the_only_origin():
