@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, lapack, solve_triangul
 
 from ancr._core.arrays import Array, device, is_non_numpy, namespace
 from ancr._core.budgets import is_out_of_memory
+from ancr._core.threads import aside
 
 
 def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
@@ -31,14 +32,19 @@ def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
             return partial(namespace(matrix).linalg.solve, matrix)
         return _through_eigenvalues(matrix, ridge)
     try:
-        factor = cho_factor(matrix, lower=True, check_finite=False)
+        factor = aside(lambda: cho_factor(matrix, lower=True, check_finite=False), len(matrix) ** 3 / 3.0)
     except np.linalg.LinAlgError:
         return _through_eigenvalues(matrix, ridge)
     (pocon,) = lapack.get_lapack_funcs(("pocon",), (matrix,))
     reciprocal_condition, _ = pocon(factor[0], np.linalg.norm(matrix, 1), uplo="L")
     if reciprocal_condition < len(matrix) * np.finfo(matrix.dtype).eps:
         return _through_eigenvalues(matrix, ridge)
-    return lambda right: cho_solve(factor, right, check_finite=False)
+    n = len(matrix)
+
+    def solve(right: Array) -> Array:
+        return aside(lambda: cho_solve(factor, right, check_finite=False), 2.0 * n * right.size)
+
+    return solve
 
 
 def psd_inverse(matrix: Array, ridge: float) -> Array:
@@ -48,14 +54,19 @@ def psd_inverse(matrix: Array, ridge: float) -> Array:
         return psd_solver(matrix)(identity_like(matrix))
     if is_non_numpy(matrix):
         return _inverse_elsewhere(matrix, ridge)
-    potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
-    factor, failed = potrf(matrix, lower=False)
-    if failed:
+    half = aside(lambda: _upper_half_of_inverse(matrix), len(matrix) ** 3)
+    if half is None:
         return _through_eigenvalues(matrix, ridge)(identity_like(matrix))
-    half = potri(factor, lower=False, overwrite_c=True)[0]  # zero below the diagonal, as the factor was
     inverse = half + half.T
     inverse[np.diag_indices_from(inverse)] *= 0.5
     return inverse
+
+
+def _upper_half_of_inverse(matrix: np.ndarray) -> np.ndarray | None:
+    """The inverse on and above the diagonal, zero below; None if the matrix is not definite."""
+    potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (matrix,))
+    factor, failed = potrf(matrix, lower=False)
+    return None if failed else potri(factor, lower=False, overwrite_c=True)[0]
 
 
 def psd_inverse_on_plane(matrix: Array, ridge: float) -> tuple[Array, Array]:
@@ -131,7 +142,7 @@ def _well_conditioned(matrix: Array, ridge: float) -> bool:
 
 def _through_eigenvalues(matrix: Array, ridge: float) -> Callable[[Array], Array]:
     xp = namespace(matrix)
-    values, vectors = xp.linalg.eigh(matrix)
+    values, vectors = aside(lambda: xp.linalg.eigh(matrix), 9.0 * matrix.shape[0] ** 3)
     least = xp.clip(values[-1], 0.0, None) * (matrix.shape[0] * float(xp.finfo(matrix.dtype).eps))
     if ridge > 1e-8 * float(least):
         inverse = 1.0 / xp.clip(values, float(ridge), None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -62,6 +63,22 @@ def chosen_classifier(estimator: Any) -> CodingClassifier:
         raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
     check_is_fitted(found)
     return found
+
+
+@contextmanager
+def _restored_on_failure(estimator: Any) -> Iterator[None]:
+    """What validation learns about the columns is what it was, if the fit fails or is interrupted."""
+    names = ("n_features_in_", "feature_names_in_")
+    before = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    try:
+        yield
+    except BaseException:
+        for name in names:
+            if name in before:
+                setattr(estimator, name, before[name])
+            elif hasattr(estimator, name):
+                delattr(estimator, name)
+        raise
 
 
 def _of_some_weight(space: Space, X: Array, weights: np.ndarray | None) -> Array:
@@ -184,11 +201,12 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             there is no ridge.
         """
         space = self.make_space()
-        X, y = self.checked(X, y)
-        check_classification_targets(to_numpy(y))
-        weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
-        space = space.prepare(_of_some_weight(space, X, weights))
-        self.learn(space, space.dictionary(X, y, weights=weights))
+        with _restored_on_failure(self):
+            X, y = self.checked(X, y)
+            check_classification_targets(to_numpy(y))
+            weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
+            space = space.prepare(_of_some_weight(space, X, weights))
+            self.learn(space, space.dictionary(X, y, weights=weights))
         warn_of_dominant_column(X, self)
         self._warn_of_idle_weights()
         return self
@@ -235,18 +253,20 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         space, first = self.make_space(), not hasattr(self, "dictionary_")
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
-        X, y = self.checked(X, y, reset=first)
-        with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(to_numpy(y))
-        weights = weights_of_samples(sample_weight, None, y, X.shape[0])
-        if first:
-            space = space.prepare(_of_some_weight(space, X, weights))
-            return self.learn(space, space.dictionary(X, y, classes=classes, weights=weights))
-        self.dictionary_: BaseDictionary = self.space_.extend(self.dictionary_, X, y, classes, weights)
-        self.classes_ = self.dictionary_.classes
-        # A clone keeps the settings of this call even if `set_params` changes them before the next query.
-        self._coder = partial(clone(self)._prepare, self.space_, self.dictionary_)
+        with _restored_on_failure(self):
+            X, y = self.checked(X, y, reset=first)
+            with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
+                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+                check_classification_targets(to_numpy(y))
+            weights = weights_of_samples(sample_weight, None, y, X.shape[0])
+            if first:
+                space = space.prepare(_of_some_weight(space, X, weights))
+                return self.learn(space, space.dictionary(X, y, classes=classes, weights=weights))
+            larger = self.space_.extend(self.dictionary_, X, y, classes, weights)
+            # A clone keeps the settings of this call even if `set_params` changes them before the next query.
+            coder = partial(clone(self)._prepare, self.space_, larger)
+        self.dictionary_: BaseDictionary = larger
+        self.classes_, self._coder = larger.classes, coder
         return self
 
     @property

@@ -42,7 +42,7 @@ from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
+from ancr.solvers.contract import Solver, stop_if_asked
 
 # Used where neither `tol` nor `max_iter` is given.
 DEFAULT_MAX_ITER = 10_000
@@ -118,6 +118,7 @@ class ADMM(Solver):
         s, z, c = (xp.zeros(shape, **kind) for _ in range(3))
         state = self._c_step.begin(queries)
         for iteration in range(1, self.max_iter + 1):
+            stop_if_asked()
             # 2. The three steps of Algorithm 1, δ by way of s.
             c_previous, z_previous = c, z
             c = self._c_step.advance(state, s, z, first=iteration == 1)

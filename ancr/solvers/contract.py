@@ -12,20 +12,45 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from threading import get_ident
+from time import perf_counter
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ancr._core.arrays import BLOCK_ROWS, Array, map_rows, namespace
 from ancr._core.axis import AxisObject
+from ancr._core.threads import jobs
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances, not_certified
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
+
+# Seconds of work after which a solver can be interrupted.
+PIECE = 0.1
+
+
+def stop_if_asked() -> None:
+    """Raise in a helper whose caller has been interrupted; to be called between pieces of long work."""
+    job = jobs.get(get_ident())
+    if job is not None and job.is_stopped:
+        raise KeyboardInterrupt
+
+
+def pieces(rows: np.ndarray, first: int = 16) -> Iterator[np.ndarray]:
+    """Some rows at a time, as many as take about a tenth of a second, judged by how long the last ones took."""
+    start, size = 0, first
+    while start < len(rows):
+        stop_if_asked()
+        began = perf_counter()
+        yield rows[start : start + size]
+        start += size
+        size = max(1, min(int(size * PIECE / max(perf_counter() - began, 1e-6)), 32 * size))
 
 
 class Solver(AxisObject, ABC):

@@ -20,7 +20,7 @@ import numpy as np
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import Solver
+from ancr.solvers.contract import Solver, pieces
 
 MAX_ITER = 400
 
@@ -67,6 +67,9 @@ class InteriorPoint(Solver):
         codes = np.zeros((len(queries), self.problem.dictionary.n_atoms))
         n_iter = np.zeros(len(queries), np.int64)
         weight = float(self.problem.quadratic.absolute)
-        follow_central_path(self._atoms, queries.rows.astype(np.float64), weight, self.tol, MAX_ITER, codes, n_iter)
+        for some in pieces(np.arange(len(queries)), first=1):
+            part = slice(some[0], some[-1] + 1)
+            rows, found = queries.rows[part].astype(np.float64), (codes[part], n_iter[part])
+            follow_central_path(self._atoms, rows, weight, self.tol, MAX_ITER, *found)
         codes = (codes * self._factors).astype(self.problem.dictionary.dtype)
         return Solution(codes, n_iter, n_iter < MAX_ITER, self.problem, queries)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ancr._core.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_squares
 from ancr._core.psd import identity_like, lower_factor, solve_lower
+from ancr._core.threads import aside
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import WhitenedDictionary
 
@@ -68,7 +69,7 @@ def spectrum(dictionary: Any) -> Callable[[float], Whitened]:
         return lru_cache(1)(partial(whitening, dictionary))
     rows, basis = _in_their_span(in_double(dictionary.atoms))
     xp = dictionary.xp
-    values, vectors = xp.linalg.eigh(rows.T @ rows)
+    values, vectors = aside(lambda: xp.linalg.eigh(rows.T @ rows), 9.0 * rows.shape[1] ** 3)
     rotated, rotation = row_major(rows @ vectors, xp.float64), vectors if basis is None else basis @ vectors
 
     def at(shift: float) -> Whitened:

@@ -28,8 +28,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ancr._core.arrays import in_double
 from ancr._core.psd import psd_inverse
+from ancr._core.threads import aside
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
+from ancr.solvers.contract import stop_if_asked
 
 # Newton steps before a query is left to the working set.
 _MOST_STEPS = 40
@@ -159,7 +161,7 @@ def _plus_identity(matrix: np.ndarray) -> np.ndarray:
 
 
 def _factored(matrix: np.ndarray) -> Any:
-    return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    return aside(lambda: cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False), len(matrix) ** 3 / 3.0)
 
 
 def _woodbury(atoms: np.ndarray, prices: np.ndarray, factor: Any) -> Solve:
@@ -267,6 +269,7 @@ class DenseCodes:
         """Code, excess and steps of one query; an infinite excess if it does not settle."""
         noise = 32.0 * np.finfo(float).eps * float(np.abs(linear).max())
         for step in range(1, _MOST_STEPS + 1):
+            stop_if_asked()
             try:
                 code, pull, level = self._on_support(linear, used)
             except LinAlgError:

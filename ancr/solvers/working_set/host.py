@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -24,13 +24,14 @@ from scipy import sparse
 
 from ancr._core.arrays import in_double, read_only, row_sums
 from ancr._core.budgets import LARGEST_H_ON_HOST
+from ancr._core.threads import LONG, aside
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
-from ancr.solvers.contract import ExactSolver
+from ancr.solvers.contract import ExactSolver, pieces, stop_if_asked
 from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, system_of
-from ancr.solvers.working_set.layout import laid_out
+from ancr.solvers.working_set.layout import laid_out, max_rounds
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, roundings, shortest
 
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
@@ -57,14 +58,6 @@ def refuses(problem: Problem) -> str | None:
     if problem.has_l1_term:
         return "quadratic='l1' does not go with Σc = 1 alone" if constraint.sums_to_one else None
     return None if constraint.nonnegative else "it is for sets with inequalities"
-
-
-def max_rounds(problem: Problem) -> int:
-    """Rounds that a query may take: a few for each atom that a support can hold. It is not converged after that."""
-    dictionary, quadratic = problem.dictionary, problem.quadratic
-    full_rank = quadratic.ridge > 0.0 or quadratic.blocks > 0.0
-    rank = dictionary.n_atoms if full_rank else min(dictionary.n_atoms, dictionary.n_features)
-    return min(1000 + dictionary.n_atoms, 300 + 3 * rank)
 
 
 # Threads that need the problem laid out wait for the first of them.
@@ -104,6 +97,7 @@ class HostWorkingSet(ExactSolver):
         self.keeps_origin, self.source = form.keeps_origin, form.problem.dictionary
         self.weight = self.form.quadratic.gram + self.form.quadratic.blocks
         self.longest = float(np.sqrt(self.form.quadratic.diagonal(self.source).max()))
+        self.max_rounds = max_rounds(self.form)
         self.shift = self.form.quadratic.absolute / 2.0 if self.form.has_l1_term else 0.0
         # What starts from the whole set may never need H as the kernels do: then it is laid out when it does.
         self.starts_whole, self._laid = is_strong(self.form), None
@@ -186,8 +180,7 @@ class HostWorkingSet(ExactSolver):
 
         With ``exact_linear``, if H is kept, b is exact for all atoms, not only for those that matter.
         """
-        whole = self.starts_whole
-        exactly = whole or self._products is None or (exact_linear and self.keeps_matrix)
+        exactly = self.starts_whole or self._products is None or (exact_linear and self.keeps_matrix)
         run = Run(self, queries, products=None if exactly else self._in_single)
         run.to_the_end()
         return run
@@ -285,7 +278,7 @@ class Run:
         self._linear_is_given = linear is not None
         self._linear = None if linear is None else (linear, *_exact(len(queries)))
         self.squares = np.maximum(self._squares, solver.least)
-        self.max_rounds = max_rounds(self.problem)
+        self.max_rounds = solver.max_rounds
         self.banned, self.rank_one = np.full(len(queries), -1), np.zeros(len(queries))
         # size, status, rounds, whether only active-set steps are left
         self.found = np.zeros((len(queries), 4))
@@ -351,6 +344,7 @@ class Run:
         left = [todo[self.rank_one[todo] != 0.0]]
         todo = todo[self.rank_one[todo] == 0.0]
         for start in range(0, len(todo), _DENSE_ROWS):
+            stop_if_asked()
             rows = todo[start : start + _DENSE_ROWS]
             left.append(rows[~self._solve_dense(dense, rows, whole)])
         return np.concatenate(left)
@@ -416,8 +410,15 @@ class Run:
 
     def with_matrix(self, todo: np.ndarray) -> None:
         """Solve each query to the end, pricing through rows of H."""
-        queries = self._queries(self._products_of_queries[3])
-        self._kernels.solve_with_matrix(self.program, self._workspace(), queries, todo, self.max_rounds, self._found)
+        queries, work, found = self._queries(self._products_of_queries[3]), self._workspace(), self._found
+        for some in pieces(todo):
+            solve = partial(self._kernels.solve_with_matrix, self.program, work, queries, some, self.max_rounds, found)
+            self._called(solve, len(some))
+
+    def _called(self, kernel: Callable[[], None], queries: int) -> None:
+        """Call a kernel, aside if it may take long: if so many queries fill their capacity."""
+        flops = queries * float(self.support.shape[1]) ** 3
+        kernel() if flops < LONG else aside(kernel, flops)
 
     def _queries(self, scaled: np.ndarray) -> Any:
         linear, scale, error, _ = self._products_of_queries
@@ -436,7 +437,10 @@ class Run:
         work, queries = self._workspace(), self._queries(self.problem.quadratic.target * self.queries.rows)
         pulls = self._kernels.Pulls(self.linear[todo], np.ones(len(todo)), np.zeros(len(todo)))
         while len(todo):
-            self._kernels.advance_without_matrix(self.program, work, queries, pulls, todo, self.max_rounds, self._found)
+            for rows in pieces(np.arange(len(todo)), first=64):
+                part = self._kernels.Pulls(*(values[rows[0] : rows[-1] + 1] for values in pulls))
+                given = self.program, work, queries, part, todo[rows], self.max_rounds, self._found
+                self._called(partial(self._kernels.advance_without_matrix, *given), len(rows))
             unfinished = self.found[todo, 1] == self._kernels.UNFINISHED
             todo = todo[unfinished & (self.found[todo, 2] < self.max_rounds)]
             if len(todo):

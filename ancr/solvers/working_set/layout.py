@@ -1,4 +1,4 @@
-"""A problem as the kernels of the exact solver take it."""
+"""A problem as the kernels of the exact solver take it, and how long they may work on it."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
         signed=not constraint.nonnegative,
         tol=tol,
     )
+
+
+def max_rounds(problem: Problem) -> int:
+    """Rounds that a query may take: a few for each atom that a support can hold. It is not converged after that."""
+    dictionary, quadratic = problem.dictionary, problem.quadratic
+    full_rank = quadratic.ridge > 0.0 or quadratic.blocks > 0.0
+    rank = dictionary.n_atoms if full_rank else min(dictionary.n_atoms, dictionary.n_features)
+    return min(1000 + dictionary.n_atoms, 300 + 3 * rank)
 
 
 def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
