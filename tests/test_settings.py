@@ -198,6 +198,14 @@ def test_titles_are_those_of_the_paper():
         settings.make("CRC", {"beta": 1.0})
 
 
+def test_names_reach_into_a_search_and_not_into_a_number():
+    assert settings.make("ANCR-CV", {"search__how": "full"}).search.how == "full"
+    with pytest.raises(SettingsError, match=r"^alpha__x: alpha=0\.001 has no parameters of its own$"):
+        settings.make("ANCR", {"alpha__x": 1})
+    with pytest.raises(SettingsError, match=r"^estimator__tol: estimator=None has no parameters of its own$"):
+        settings.make("ANCR-CV", {"estimator__tol": 1})
+
+
 # --- controls
 
 

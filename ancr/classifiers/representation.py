@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -15,7 +14,13 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _get_feature_names,
+    check_is_fitted,
+    check_X_y,
+    validate_data,
+)
 
 from ancr._core.arrays import (
     Array,
@@ -42,10 +47,12 @@ from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.solvers import PARAMETER_CONSTRAINTS, Solver, make_solver
-from ancr.solvers.choice import named_solver
+from ancr.solvers.choice import find_solver, named_solver
+
+_DTYPES = [np.float64, np.float32]
 
 # What turns the name of an axis into an object, so that `set_params` can reach into it.
-_NAMED: dict[str, Callable[[Any], Any]] = {
+NAMED: dict[str, Callable[[Any], Any]] = {
     "space": named_space, "solver": named_solver, "constraint": named_set, "rule": named_rule
 }  # fmt: skip
 
@@ -63,22 +70,6 @@ def chosen_classifier(estimator: Any) -> CodingClassifier:
         raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
     check_is_fitted(found)
     return found
-
-
-@contextmanager
-def _restored_on_failure(estimator: Any) -> Iterator[None]:
-    """What validation learns about the columns is what it was, if the fit fails or is interrupted."""
-    names = ("n_features_in_", "feature_names_in_")
-    before = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    try:
-        yield
-    except BaseException:
-        for name in names:
-            if name in before:
-                setattr(estimator, name, before[name])
-            elif hasattr(estimator, name):
-                delattr(estimator, name)
-        raise
 
 
 def _of_some_weight(space: Space, X: Array, weights: np.ndarray | None) -> Array:
@@ -121,6 +112,14 @@ class FixedAxes:
     code: str | None = None
     # What `fit` makes; after `partial_fit`, the call that makes it.
     _coder: _Coder | partial[_Coder]
+    dictionary_: BaseDictionary
+
+
+class Features(NamedTuple):
+    """How many features samples have, and their names if all of them are texts."""
+
+    count: int
+    names: np.ndarray | None = None
 
 
 class _Coder(NamedTuple):
@@ -171,8 +170,8 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         >>> ANCRClassifier(space="rbf").set_params(space__gamma=0.5)
         ANCRClassifier(space=Space(kernel='rbf', gamma=0.5))
         """
-        for name in {key.partition("__")[0] for key in params if "__" in key} & set(_NAMED):
-            params[name] = _NAMED[name](params.get(name, getattr(self, name)))
+        for name in {key.partition("__")[0] for key in params if "__" in key} & set(NAMED):
+            params[name] = NAMED[name](params.get(name, getattr(self, name)))
         return super().set_params(**params)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -201,21 +200,32 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             there is no ridge.
         """
         space = self.make_space()
-        with _restored_on_failure(self):
-            X, y = self.checked(X, y)
-            check_classification_targets(to_numpy(y))
-            weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
-            space = space.prepare(_of_some_weight(space, X, weights))
-            self.learn(space, space.dictionary(X, y, weights=weights))
+        X, y, features = self.checked(X, y)
+        check_classification_targets(to_numpy(y))
+        weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
+        space = space.prepare(_of_some_weight(space, X, weights))
+        self.learn(space, space.dictionary(X, y, weights=weights), features)
         warn_of_dominant_column(X, self)
         self._warn_of_idle_weights()
         return self
 
-    def checked(self, X: Any, y: Any, reset: bool = True) -> tuple[Array, Any]:
-        """Validated samples and labels, in the library that each has."""
+    def checked(self, X: Any, y: Any) -> tuple[Array, Any, Features]:
+        """Validated samples and labels, in the library that each has, and the features that `learn` keeps."""
+        names = _get_feature_names(X)
         if is_non_numpy(X):
-            return self._check_non_numpy(X, reset), y
-        return validate_data(self, X, to_numpy(y), dtype=[np.float64, np.float32], reset=reset)
+            X = check_rows(X, dtype=None)
+        else:
+            X, y = check_X_y(X, to_numpy(y), dtype=_DTYPES, estimator=self)
+        return X, y, Features(X.shape[1], names)
+
+    def _more(self, X: Any, y: Any = None) -> Any:
+        """Samples with labels, or queries, validated as those of the features that `fit` saw."""
+        if is_non_numpy(X):
+            X = check_rows(X, dtype=self.dictionary_.dtype)
+            _check_n_features(self, X, reset=False)
+            return X if y is None else (X, y)
+        labels = {} if y is None else {"y": to_numpy(y)}
+        return validate_data(self, X, **labels, dtype=_DTYPES, reset=False)
 
     def _warn_of_idle_weights(self) -> None:
         problem = self.solver_.problem
@@ -253,20 +263,19 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         space, first = self.make_space(), not hasattr(self, "dictionary_")
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
-        with _restored_on_failure(self):
-            X, y = self.checked(X, y, reset=first)
-            with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
-                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                check_classification_targets(to_numpy(y))
-            weights = weights_of_samples(sample_weight, None, y, X.shape[0])
-            if first:
-                space = space.prepare(_of_some_weight(space, X, weights))
-                return self.learn(space, space.dictionary(X, y, classes=classes, weights=weights))
-            larger = self.space_.extend(self.dictionary_, X, y, classes, weights)
-            # A clone keeps the settings of this call even if `set_params` changes them before the next query.
-            coder = partial(clone(self)._prepare, self.space_, larger)
-        self.dictionary_: BaseDictionary = larger
-        self.classes_, self._coder = larger.classes, coder
+        X, y, features = self.checked(X, y) if first else (*self._more(X, y), None)
+        with warnings.catch_warnings():  # a batch of one sample per class is no sign of regression
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(to_numpy(y))
+        weights = weights_of_samples(sample_weight, None, y, X.shape[0])
+        if features is not None:
+            space = space.prepare(_of_some_weight(space, X, weights))
+            return self.learn(space, space.dictionary(X, y, classes=classes, weights=weights), features)
+        grown = self.space_.extend(self.dictionary_, X, y, classes, weights)
+        find_solver(self.solver, self.problem(grown), **self.solver_options)  # settings that no solver accepts
+        # A clone keeps the settings of this call even if `set_params` changes them before the next query.
+        coder = partial(clone(self)._prepare, self.space_, grown)
+        self.dictionary_, self.classes_, self._coder = grown, grown.classes, coder
         return self
 
     @property
@@ -281,19 +290,17 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             self.dictionary_.growth = None  # what was not needed is not kept
         return self._coder
 
-    def _check_non_numpy(self, X: Any, reset: bool) -> Array:
-        X = check_rows(X, dtype=None if reset else self.dictionary_.dtype)
-        if reset and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        _check_n_features(self, X, reset=reset)
-        return X
-
-    def learn(self, space: Space, dictionary: BaseDictionary) -> Any:
-        """As `fit`, for a space that is prepared and the dictionary of its samples."""
+    def learn(self, space: Space, dictionary: BaseDictionary, features: Features) -> Any:
+        """As `fit`, for a space that is prepared, the dictionary of its samples, and their features."""
         check_two_classes(dictionary.classes)
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         coder = self._prepare(space, dictionary)
         self.space_, self.dictionary_, self.classes_, self._coder = space, dictionary, dictionary.classes, coder
+        self.n_features_in_ = features.count
+        if features.names is not None:
+            self.feature_names_in_ = features.names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         # Queries must be changed as the atoms were, even if a parameter changes later.
         self._to_rows, self._is_pairwise = space.to_rows, space.is_pairwise
         # Fitting is one factorisation; iterations happen when a query is coded, see `ancr.solve`.
@@ -351,10 +358,8 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         caller = f"Inputs passed to {type(self).__name__}.{method}()"
         check_same_kind(X, self.dictionary_.atoms, caller, "those passed to fit()")
-        if is_non_numpy(X):
-            X = self._check_non_numpy(X, reset=False)
-        else:
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = self._more(X)
+        if not is_non_numpy(X):
             X = X.astype(self.dictionary_.dtype, order="C", copy=False)
         return self.solver_.map(X, then, self._to_rows)
 

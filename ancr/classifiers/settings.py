@@ -279,7 +279,13 @@ def make(method: str, params: Mapping[str, Any]) -> Any:
 def changed(estimator: Any, params: Mapping[str, Any]) -> Any:
     """A copy with other parameters, not fitted; names with ``__`` reach into objects on an axis."""
     check_names(type(estimator), params)
-    return clone(estimator).set_params(**params)
+    try:
+        return clone(estimator).set_params(**params)
+    except AttributeError:  # a name with ``__`` that reaches into a number or a text
+        inner = [name.partition("__") for name in params if "__" in name]
+        outer, _, own = next(part for part in inner if not hasattr(getattr(estimator, part[0]), "set_params"))
+        found = f"{outer}={plain(getattr(estimator, outer))!r}"
+        raise SettingsError(f"{outer}__{own}: {found} has no parameters of its own") from None
 
 
 def chosen(fitted: Any) -> Any:

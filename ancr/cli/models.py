@@ -67,7 +67,9 @@ def train(
         samples = everything.labelled()
         plan = samples.plan(standardize)
         method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
-        classifier = make(method, {**plan.spaces, **params}) if method == "ANCR-CV" else classifier
+        classifier = make(method, params)
+        if hasattr(classifier, "spaces"):  # a search looks in the spaces that fit the columns
+            classifier = make(method, {**plan.spaces, **params})
         labels = samples.class_names[samples.target]
         model = Model(classifier, samples.vectors, labels, samples.names, samples.features, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
@@ -80,7 +82,7 @@ def train(
 @click.argument("model", type=FILE)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=FILE, help="The .csv file to write.")
-@click.option("--raw-text", is_flag=True, help="Write text that a spreadsheet would run as a formula as it is.")
+@click.option("--raw-text", is_flag=True, help="Write text unchanged, even if a spreadsheet would run it.")
 @STRICT
 def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.

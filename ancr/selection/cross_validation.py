@@ -66,6 +66,22 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         "verbose": ["verbose", callable],
     }
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as in scikit-learn; ``search__how`` and the like reach into a search given by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        self
+        """
+        if any(name.startswith("search__") for name in params):
+            params["search"] = named_search(params.get("search", self.search))
+        return super().set_params(**params)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
         """Choose the settings, then fit the classifier that has them on all samples.
 
@@ -88,7 +104,7 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self._validate_params()
         template = RepresentationClassifier() if self.estimator is None else self.estimator
         grid, chosen = Grid.of(self, template), RepresentationClassifier()
-        X, given = chosen.checked(X, y)  # labels in the library that `classes_` keeps
+        X, given, features = chosen.checked(X, y)  # labels in the library that `classes_` keeps
         y = column_or_1d(to_numpy(given))
         check_classification_targets(y)
         groups = None if groups is None else check_labels(groups, "groups")
@@ -105,11 +121,11 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         samples = HeldOut(some, y[used], grid.rules, Splits(self.cv, X, y, groups, used), np.arange(len(used)), own)
         tried, running, best = self._searched(grid, samples)
         space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8)
-        params = {"solver": template.solver, "code": template.code, "class_weight": template.class_weight}
-        params = {**best.settings, "space": space, **params}
-        chosen.set_params(**params, tol=template.tol, temperature=best.temperature)
+        params = {**best.settings, "space": space}
+        chosen.set_params(**params, solver=grid.solver, code=grid.code, tol=template.tol)
+        chosen.set_params(class_weight=template.class_weight, temperature=best.temperature)
         prepared = space.prepare(some)
-        self.best_estimator_ = chosen.learn(prepared, prepared.dictionary(X, given, weights=weights))
+        self.best_estimator_ = chosen.learn(prepared, prepared.dictionary(X, given, weights=weights), features)
         self.best_params_, self.best_index_ = params, tried.index(best)
         self.best_score_, self.held_out_ = float(best.right.mean()), best
         self.cv_results_ = results_table(tried, self.scoring, [one in running for one in tried])
@@ -147,12 +163,12 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     @contextmanager
     def _progress(self, total: int) -> Iterator[Callable[[], Any]]:
         """A function to call after each of so many steps of a search."""
-        told = self.verbose
-        if callable(told):
+        report = self.verbose
+        if callable(report):
             steps = count(1)
-            yield lambda: told(next(steps), total)
+            yield lambda: report(next(steps), total)
         else:
-            with progress_bar("Choosing settings", total, enabled=bool(told)) as advance:
+            with progress_bar("Choosing settings", total, enabled=bool(report)) as advance:
                 yield advance
 
     def __sklearn_tags__(self) -> Any:
@@ -164,11 +180,11 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
 
 def _entries(values: Any) -> Iterable[Any]:
-    """The values of a list of the grid; none where it is no list, which `fit` reports."""
+    """The values of a list of the grid; none where it is not a list, which `fit` reports."""
     return values if isinstance(values, Iterable) else ()
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class RepresentationClassifierCV(_SearchCV):
     """`RepresentationClassifier` with its settings chosen on the training set.
 
@@ -189,8 +205,9 @@ class RepresentationClassifierCV(_SearchCV):
     Parameters
     ----------
     estimator : classifier of ancr or None, default=None
-        What is not searched: its ``solver``, ``code``, ``tol`` and ``class_weight``; None means
-        `RepresentationClassifier`. Solvers other than ``"exact"`` are scored in folds.
+        What is not searched: its solver with all options, ``code``, ``tol`` and ``class_weight``; None means
+        `RepresentationClassifier`. A method or parameter that the lists below do not hold, and that the search would
+        ignore, is an error. Solvers other than ``"exact"`` are scored in folds.
     spaces : sequence of str, callable or Space, or None, default=None
         As ``space`` of `RepresentationClassifier`; None means the linear space and the RBF kernel with γ = 0.5, 1 and
         2, each at power 1 and at power ½. ``"precomputed"`` must be the only one.
@@ -228,7 +245,7 @@ class RepresentationClassifierCV(_SearchCV):
         The classifier with the settings chosen, fitted on all samples; its ``temperature`` is the one that minimises
         the log loss of held-out samples. `predict` and all the other answers are its own.
     best_params_ : dict
-        The settings chosen, as parameters of a `RepresentationClassifier`.
+        What was chosen from the lists, as parameters of a `RepresentationClassifier`.
     best_score_ : float
         Accuracy of the chosen setting on held-out training samples.
     best_index_ : int
@@ -261,7 +278,7 @@ class RepresentationClassifierCV(_SearchCV):
     betas: Sequence[float] = (1e-3,)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ANCRClassifierCV(_SearchCV):
     """ANCR with everything chosen on the training set: the recommended first call.
 

@@ -13,9 +13,10 @@ from ancr._core.arrays import Array
 from ancr.axes.rules import named_rule
 from ancr.axes.spaces import Space, named_space, usual_spaces
 from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.representation import NAMED
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.selection.scoring import Candidate, candidates
-from ancr.solvers.choice import find_solver
+from ancr.solvers.choice import find_solver, settled_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
 
 # The lists of a grid, and the parameter of the classifier whose values each holds.
@@ -28,6 +29,8 @@ LISTS = {
     "relaxations": "relaxation",
     "rules": "rule",
 }
+# What the class of a template may fix and make a method of its own.
+_FIXED = ("quadratic", "constraint", "rule")
 # λ of the ridge regression that screens.
 SCREENING_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 
@@ -58,10 +61,12 @@ class Grid:
             for value in lists[name]:
                 if not any(constraint.is_satisfied_by(value) for constraint in allowed):
                     raise ValueError(f"every value of {name} must be {' or '.join(map(str, allowed))}, got {value!r}")
+        _check_template(template, lists)
         spaces = [named_space(space) for space in lists["spaces"]]
         if len({space.is_pairwise for space in spaces}) > 1:
             raise ValueError("spaces: 'precomputed' takes inner products in place of samples, so it must be alone")
-        return cls(**{**lists, "spaces": spaces}, solver=template.solver, code=template.code)
+        solver = settled_solver(template.solver, **template.solver_options)
+        return cls(**{**lists, "spaces": spaces}, solver=solver, code=template.code)
 
     def candidates(self, space: Space, X: Array, y: np.ndarray) -> list[Candidate]:
         """The settings in a space, after checking that every one can be solved."""
@@ -84,6 +89,23 @@ class Grid:
         dictionary = _one_of_each_class(settings[0].space, X, y)
         problems = [one.problem(dictionary) for one in settings]
         return all(LeaveOneOut.accepts(one) and find_solver(self.solver, one).is_exact for one in problems)
+
+
+def _check_template(template: BaseRepresentationClassifier, lists: dict[str, Sequence[Any]]) -> None:
+    """Raise if a search would ignore what a template is: what its class fixes, or a parameter that is not a default."""
+    kind, given = type(template).__name__, template.get_params(deep=False)
+    usual = type(template)().get_params(deep=False)
+    if template.temperature != usual["temperature"]:
+        raise ValueError(f"estimator: temperature={template.temperature!r} would be ignored: a search learns it")
+    for name, single in LISTS.items():
+        named, value = NAMED.get(single, _unchanged), getattr(template, single)
+        is_set = repr(value) != repr(usual[single]) if single in given else single in _FIXED
+        if is_set and repr(named(value)) not in {repr(named(one)) for one in lists[name]}:
+            raise ValueError(f"estimator: {single}={value!r} of {kind} would be ignored: it is not among {name}")
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 def _one_of_each_class(space: Space, X: Array, y: np.ndarray) -> BaseDictionary:

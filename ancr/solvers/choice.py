@@ -93,14 +93,18 @@ def _checked(solver: Solver) -> Solver:
     return solver
 
 
+def settled_solver(solver: str | Solver, **options: Any) -> str | Solver:
+    """The solver that a name stands for, with its options; a name of several solvers and an object stay as they are."""
+    found = _named(solver, options) if isinstance(solver, str) else [solver]
+    return found[0] if len(found) == 1 else solver
+
+
 def named_solver(solver: str | Solver) -> Solver:
     """The solver that a name stands for, if it is one alone; a solver is returned unchanged."""
-    if not isinstance(solver, str):
-        return solver
-    found = _named(solver, {})
-    if len(found) > 1:
+    found = settled_solver(solver)
+    if isinstance(found, str):
         raise ValueError(f"solver={solver!r} stands for several solvers; pass one as an object to set its own options")
-    return found[0]
+    return found
 
 
 def _refusal(solver: str | Solver, problem: Problem, reasons: list[str]) -> str:

@@ -18,6 +18,7 @@ from ancr.axes.quadratics import ridge
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import named_space
 from ancr.classifiers.base import BaseRepresentationClassifier
+from ancr.classifiers.representation import Features
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
@@ -135,6 +136,4 @@ class FewAtoms(Candidates):
 
     def classifier(self) -> BaseRepresentationClassifier:
         """The classifier of the rows held."""
-        classifier = self._classifier
-        classifier.n_features_in_ = self._rows.shape[1]
-        return classifier.learn(self._space, self._dictionary)
+        return self._classifier.learn(self._space, self._dictionary, Features(self._rows.shape[1]))

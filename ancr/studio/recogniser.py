@@ -12,16 +12,15 @@ from ancr._core.messages import one_line
 from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import named_space
 from ancr.certificate.solution import Solution
-from ancr.classifiers import RepresentationClassifier
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.explanation import Explanation, explain_block
-from ancr.classifiers.settings import is_same, key
+from ancr.classifiers.settings import changed, is_same, key
 from ancr.samples.column_plan import ColumnPlan
 from ancr.selection.calibration import Trust, concentration
 from ancr.selection.cross_validation import RepresentationClassifierCV
-from ancr.solvers.choice import find_solver
+from ancr.selection.grid import LISTS
 from ancr.studio.actions import ActionError
-from ancr.studio.few_atoms import TWO_ATOMS, FewAtoms, applies_to
+from ancr.studio.few_atoms import FewAtoms, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
 from ancr.studio.openings import Source
 from ancr.studio.state import State
@@ -349,12 +348,8 @@ class Recogniser:
 
 def _search_of_one(classifier: BaseRepresentationClassifier) -> Any:
     """A search that scores the settings of a classifier and no others."""
-    solver = find_solver(classifier.solver, classifier.problem(TWO_ATOMS), **classifier.solver_options)
-    axes = ("space", "quadratic", "constraint", "alpha", "beta", "relaxation", "rule")
-    grid: dict[str, Any] = {f"{name}s": [getattr(classifier, name)] for name in axes}
-    others = {"code": classifier.code, "class_weight": classifier.class_weight}
-    chosen = classifier.solver if solver.is_exact else solver
-    return RepresentationClassifierCV(RepresentationClassifier(solver=chosen, **others), **grid)
+    grid: dict[str, Any] = {name: [getattr(classifier, single)] for name, single in LISTS.items()}
+    return RepresentationClassifierCV(changed(classifier, {"temperature": type(classifier)().temperature}), **grid)
 
 
 def _as_they_are(vectors: np.ndarray) -> np.ndarray:

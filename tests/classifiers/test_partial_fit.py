@@ -186,3 +186,25 @@ def test_bad_batches_are_named_and_change_nothing():
     with pytest.raises(ValueError, match="NaN"):
         clf.partial_fit(np.full_like(X, np.nan), y)
     np.testing.assert_array_equal(clf.residuals(Q), before)
+
+
+def test_a_fit_that_fails_leaves_the_one_before():
+    X, y, Q = stream(TALL)
+    clf = ancr.ANCRClassifier().fit(X, y)
+    before = clf.decision_function(Q)
+    with pytest.raises(ValueError, match="at least two classes"):
+        clf.fit(X[:, :3], ["m"] * len(X))
+    assert clf.n_features_in_ == X.shape[1]
+    np.testing.assert_array_equal(clf.decision_function(Q), before)
+    with pytest.raises(ValueError, match="solver='closed_form' cannot be combined with constraint='simplex'"):
+        clf.set_params(solver="closed_form").partial_fit(X[:5], y[:5])
+    np.testing.assert_array_equal(clf.decision_function(Q), before)
+    np.testing.assert_array_equal(clf.set_params(solver="exact").partial_fit(X[:5], y[:5]).codes(Q).shape, (9, 125))
+
+
+def test_names_of_features_are_those_of_the_last_fit():
+    pd = pytest.importorskip("pandas")
+    X, y, _ = stream(TALL)
+    clf = ancr.CRCClassifier().fit(pd.DataFrame(X).add_prefix("x"), y)
+    assert clf.feature_names_in_[0] == "x0"
+    assert not hasattr(clf.fit(X, y), "feature_names_in_")

@@ -62,6 +62,12 @@ def test_columns_with_units_are_searched_by_default(wine, tmp_path):  # noqa: F8
     assert np.mean(labels == load_wine().target.astype(str)) > 0.98
 
 
+def test_every_search_looks_in_the_spaces_of_columns(wine, tmp_path):  # noqa: F811
+    few = ["--set", "alphas=[0.1]", "--set", "relaxations=[1.0]", "--set", 'constraints=["simplex"]']
+    ancr("train", wine, "-o", tmp_path / "m.npz", "--method", "Representation-CV", *few)
+    assert not Model.load(tmp_path / "m.npz").classifier.space.normalize
+
+
 def test_the_space_is_an_option(wine, tmp_path):  # noqa: F811
     path = tmp_path / "model.npz"
     result = ancr("train", wine, "-o", path, "--kernel", "rbf", "--gamma", "0.1", "--power", "0.5", "--method", "CRC")

@@ -8,7 +8,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, RepresentationClassifierCV, Space
+from ancr import (
+    ANCRClassifier,
+    ANCRClassifierCV,
+    CROCClassifier,
+    NSCClassifier,
+    RepresentationClassifier,
+    RepresentationClassifierCV,
+    Space,
+)
 from ancr.datasets import per_class_split
 from ancr.model_selection import RejectOption, Search
 from tests.array_libraries import without_dispatch
@@ -305,8 +313,39 @@ def test_the_template_gives_what_is_not_searched(digits):
     template = ANCRClassifier(class_weight="balanced", tol=1e-7, code="z")
     clf = ANCRClassifierCV(template, **SMALL).fit(X[:100], y[:100])
     assert (clf.best_estimator_.tol, clf.best_estimator_.code) == (1e-7, "z")
-    assert clf.best_params_["class_weight"] == "balanced"
+    assert clf.best_estimator_.class_weight == "balanced"
+    assert set(clf.best_params_) == {"space", "quadratic", "constraint", "beta", "alpha", "relaxation", "rule"}
     assert clone(clf).set_params(estimator__tol=1e-6).estimator.tol == 1e-6
+
+
+def test_a_search_over_one_setting_is_the_template():
+    X, y = load_iris(return_X_y=True)
+    template = ANCRClassifier(solver="admm", rho=1e-2, max_iter=5, code="c")
+    one = {**LINEAR, "alphas": [1e-4], "relaxations": [None]}
+    clf = RepresentationClassifierCV(template, **one).fit(X[::2], y[::2])
+    same = clone(template).set_params(alpha=1e-4).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(clf.decision_function(X), same.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (NSCClassifier(), "quadratic='subspace' of NSCClassifier would be ignored: it is not among quadratics"),
+        (CROCClassifier(), r"rule=Mixed\(\) of CROCClassifier would be ignored: it is not among rules"),
+        (ANCRClassifier(alpha=0.3), "alpha=0.3 of ANCRClassifier would be ignored: it is not among alphas"),
+        (ANCRClassifier(space="rbf"), "space='rbf' of ANCRClassifier would be ignored: it is not among spaces"),
+        (ANCRClassifier(temperature=1.0), "temperature=1.0 would be ignored: a search learns it"),
+    ],
+)
+def test_a_template_that_would_be_ignored_is_refused(template, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        ANCRClassifierCV(template, **SMALL).fit(X, y)
+
+
+def test_lists_are_given_by_name():
+    with pytest.raises(TypeError, match="positional"):
+        RepresentationClassifierCV(None, ["ridge"])
 
 
 def test_inner_products_are_searched_with_the_defaults():
