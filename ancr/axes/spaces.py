@@ -211,6 +211,11 @@ class Space(AxisObject):
         random_state = 0 if self.random_state is None else self.random_state
         return Space(**{**self.get_params(), "n_landmarks": _LANDMARKS, "random_state": random_state})
 
+    def reproducible(self) -> Space:
+        """The space itself, or with the seed 0 where landmarks are drawn and a seed was left open."""
+        is_open = self.n_landmarks is not None and self.random_state is None
+        return Space(**{**self.get_params(), "random_state": 0}) if is_open else self
+
     def prepare(self, samples: Array, name: str = "X", length: float | None = None) -> Space:
         """A copy that is ready for training samples that are already validated, and for their queries.
 

@@ -129,12 +129,12 @@ class BaseRepresentationClassifier(CodingClassifier):
         array of shape (n_queries, n_classes)
             Columns in the order of ``classes_``.
         """
+        return concat(self.map_solutions("residuals", X, self.residuals_of))
 
-        def residuals(solution: Solution) -> Array:
-            seen = self._seen_by_rule(solution.queries)
-            return class_residuals(seen, solution.sorted_codes) / seen.dictionary.units
-
-        return concat(self.map_solutions("residuals", X, residuals))
+    def residuals_of(self, solution: Solution) -> Array:
+        """Class residuals of coded queries."""
+        seen = self.seen_by_rule(solution.queries)
+        return class_residuals(seen, solution.sorted_codes) / seen.dictionary.units
 
     def codes(self, X: Any) -> Any:
         """Codes of the queries.
@@ -175,7 +175,7 @@ class BaseRepresentationClassifier(CodingClassifier):
 
         def explain(solution: Solution) -> list[Explanation]:
             labels = to_numpy(self.labels(self.winners(solution)))
-            return explain_block(self._seen_by_rule(solution.queries), solution.sorted_codes, labels, top)
+            return explain_block(self.seen_by_rule(solution.queries), solution.sorted_codes, labels, top)
 
         return explain
 

@@ -118,7 +118,7 @@ class FixedAxes:
 class Features(NamedTuple):
     """How many features samples have, and their names if all of them are texts."""
 
-    count: int
+    number: int
     names: np.ndarray | None = None
 
 
@@ -296,7 +296,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         coder = self._prepare(space, dictionary)
         self.space_, self.dictionary_, self.classes_, self._coder = space, dictionary, dictionary.classes, coder
-        self.n_features_in_ = features.count
+        self.n_features_in_ = features.number
         if features.names is not None:
             self.feature_names_in_ = features.names
         elif hasattr(self, "feature_names_in_"):
@@ -317,7 +317,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         seen = problem.rule_dictionary(space.normalize)
         with blas_threads_for(2 * n * d * min(n, d)):
             rule = self.make_rule().prepare(seen)
-            return _Coder(self._make_solver(problem), rule, seen)
+            return _Coder(make_solver(self.solver, problem, **self.solver_options), rule, seen)
 
     def problem(self, dictionary: BaseDictionary) -> Problem:
         """The problem of a query over a dictionary."""
@@ -328,9 +328,6 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         """The space that ``space`` names, after checking all parameters."""
         self._validate_params()
         return named_space(self.space)
-
-    def _make_solver(self, problem: Problem) -> Solver:
-        return make_solver(self.solver, problem, **self.solver_options)
 
     @property
     def solver_options(self) -> dict[str, Any]:
@@ -365,9 +362,9 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     def winners(self, solution: Solution) -> Array:
         """Index of the winning class, for each query of a block."""
-        return self._made.rule.winner(self._seen_by_rule(solution.queries), solution.sorted_codes)
+        return self._made.rule.winner(self.seen_by_rule(solution.queries), solution.sorted_codes)
 
-    def _seen_by_rule(self, queries: Queries) -> Queries:
+    def seen_by_rule(self, queries: Queries) -> Queries:
         """Queries as the rule compares them with atoms: about the mean atom where nothing fixes an origin."""
         seen = queries.seen_by(self._made.rule_dictionary)
         if self._made.rule_dictionary.has_coordinates and not self.space_.normalize:
@@ -398,7 +395,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_queries, n_classes)
         """
-        return self._made.rule.scores_of_present(self._seen_by_rule(queries), codes)
+        return self._made.rule.scores_of_present(self.seen_by_rule(queries), codes)
 
     def _decisions(self, method: str, X: Any) -> Array:
         return concat(self.map_solutions(method, X, self.decide))

@@ -20,7 +20,7 @@ from inspect import Parameter, isroutine, signature
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import ancr
 from ancr._core.axis import AxisObject
@@ -158,7 +158,7 @@ def from_data(data: Plain, allow: Sequence[str] = ()) -> Any:
     except RecursionError:
         raise SettingsError("settings: too deep") from None
     if not isinstance(made, BaseEstimator):
-        raise SettingsError(f"settings: {shown(str(data))} is no classifier")
+        raise SettingsError(f"settings: {shown(str(data))} is not a classifier")
     return made
 
 
@@ -175,7 +175,7 @@ def _from_data(data: Plain, where: str, allow: tuple[str, ...]) -> Any:
         raise
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise SettingsError(f"{where or 'settings'}: {one_line(error)}") from error
-    raise SettingsError(f"{where or 'settings'}: {shown(str(data))} is no setting")
+    raise SettingsError(f"{where or 'settings'}: {shown(str(data))} is not a setting")
 
 
 def _pairs(data: Plain, where: str, allow: tuple[str, ...]) -> dict[Any, Any]:
@@ -189,7 +189,7 @@ def _array(data: Plain, where: str, allow: tuple[str, ...]) -> np.ndarray:
 def _made(data: Plain, where: str, allow: tuple[str, ...]) -> Any:
     kind = _found(data["class"], where, allow)
     if not isinstance(kind, type):
-        raise SettingsError(f"{data['class']} is no class")
+        raise SettingsError(f"{data['class']} is not a class")
     given = data.get("params", {})
     if not isinstance(given, dict):
         raise SettingsError(f"'params' is {shown(str(given))}, but expected names with values")
@@ -212,7 +212,7 @@ def _found(name: str, where: str, allow: tuple[str, ...]) -> Any:
     except ImportError as error:
         raise SettingsError(f"{name} cannot be imported: {one_line(error)}") from error
     if found is None or (own and not _is_of_an_axis(found)):
-        raise SettingsError(f"{name} is no classifier and no object on an axis")
+        raise SettingsError(f"{name} is neither a classifier nor an object on an axis")
     return found
 
 
@@ -257,7 +257,8 @@ def title(kind: type) -> str:
 
 def methods() -> dict[str, type[BaseEstimator]]:
     """``{title: class}`` of the classifiers of this package, by the names that the paper prints."""
-    kinds = [getattr(ancr, name) for name in ancr.__all__ if name.endswith(("Classifier", "ClassifierCV"))]
+    public = [getattr(ancr, name) for name in ancr.__all__]
+    kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, ClassifierMixin)]
     return {title(kind): kind for kind in sorted(kinds, key=title)}
 
 
@@ -305,9 +306,14 @@ def key(estimator: Any) -> str:
 
 def reproducible(estimator: Any) -> Any:
     """A copy whose random choices are the same in every fit: a seed that was left open is 0."""
-    draws = isinstance(getattr(estimator, "space", None), Space) and estimator.space.n_landmarks is not None
-    is_open = draws and estimator.space.random_state is None
-    return clone(estimator).set_params(space__random_state=0) if is_open else clone(estimator)
+    made = clone(estimator)
+    return made.set_params(**{name: _seeded(value) for name, value in made.get_params(deep=False).items()})
+
+
+def _seeded(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_seeded, value))
+    return value.reproducible() if hasattr(value, "reproducible") else value
 
 
 # --- code and options
@@ -387,7 +393,7 @@ def to_options(estimator: BaseEstimator) -> list[str]:
     """
     method = title(type(estimator))
     if methods().get(method) is not type(estimator):
-        raise SettingsError(f"{type(estimator).__name__} is no method of the command line")
+        raise SettingsError(f"{type(estimator).__name__} is not a method of the command line")
     options = ["--method", method]
     for name, value in not_defaults_flat(estimator).items():
         options += ["--set", f"{name}={_option(name, value)}"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 import ancr
@@ -39,9 +39,11 @@ class ModelFileError(ValueError):
     """A file that is not a model, or a model that this release cannot read."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Model:
     """Training samples, settings, and the features that turn samples into vectors.
+
+    Random choices of its classifier are the same every time: a seed that was left open is 0.
 
     Attributes
     ----------
@@ -81,17 +83,17 @@ class Model:
     plan: ColumnPlan = field(default=ColumnPlan())
     version: tuple[int, int] = field(default=VERSION)
 
+    def __post_init__(self) -> None:
+        self.classifier = reproducible(self.classifier)
+
     @property
     def method(self) -> str:
         """The name of the classifier's method, such as ``"ANCR"``."""
         return title(type(self.classifier))
 
     def build(self) -> Pipeline:
-        """The fitted pipeline: preparation of the columns, if there is any, and the classifier.
-
-        Its random choices are the same every time.
-        """
-        pipeline = self.plan.pipeline(reproducible(self.classifier))
+        """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
+        pipeline = self.plan.pipeline(clone(self.classifier))
         try:
             return pipeline.fit(self.samples, self.labels)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
@@ -139,7 +141,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if not path.is_file():
-        raise ModelFileError(f"{path} is not an ancr model: it is no regular file")
+        raise ModelFileError(f"{path} is not an ancr model: it is not a regular file")
     try:
         arrays = read_npz(path, ("header", *_ARRAYS))
         header = json.loads(str(arrays.pop("header")))

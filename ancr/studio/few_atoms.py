@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
+from ancr._core.arrays import is_single
 from ancr.axes.quadratics import ridge
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import named_space
@@ -33,8 +34,8 @@ _TOO_MANY = (
 )
 # Enough to ask what a classifier is.
 TWO_ATOMS = Dictionary.build(np.eye(2), np.arange(2))
-# Differences in pricing below this share of the largest inner product are rounding in single precision.
-_ROUNDING = 3e-6
+# Differences in pricing below this share of the largest inner product are rounding: in double and in single precision.
+_ROUNDING = (1e-12, 3e-6)
 
 
 def applies_to(classifier: BaseRepresentationClassifier) -> bool:
@@ -123,7 +124,8 @@ class FewAtoms(Candidates):
             pull = self._cross - code @ self._space.of_unit_products(held @ self._rows.T)
         pull[self._banned] = pull[self.chosen] = -np.inf
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
-        return hardest[pull[hardest] > self.level + _ROUNDING * max(1.0, float(np.abs(self._cross).max()))]
+        rounding = _ROUNDING[is_single(self._rows.dtype)] * max(1.0, float(np.abs(self._cross).max()))
+        return hardest[pull[hardest] > self.level + rounding]
 
     def update(self, found: np.ndarray) -> None:
         """Take more rows, unless there are none or this has gone on for long."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from ancr.certificate.solution import Solution
 from ancr.classifiers.controls import flat
 from ancr.classifiers.settings import chosen
 from ancr.studio.recogniser import MOST_LEFT_OUT, Fitted, Snapshot
@@ -25,7 +26,7 @@ def judged_part(pool: np.ndarray, version: int) -> np.ndarray:
 
 
 def next_of(fitted: Fitted, samples: np.ndarray, pool: np.ndarray, n: int, seed: int = 0) -> list[int]:
-    """The samples of a pool whose labels would help most, most useful first; the labelled ones are told, too."""
+    """The samples of a pool whose labels would help most, most useful first, given those that have one."""
     from ancr import next_to_label
 
     if not len(pool):
@@ -46,10 +47,13 @@ def guesses_of(
     if not len(pool):
         return {}
     classifier = fitted.classifier
-    decisions = classifier.class_decisions(fitted.rows(samples[pool]))
-    chances = softmax(decisions / temperature, axis=1)
-    best = np.argmax(decisions, axis=1)
-    labels, sure = fitted.classifier.classes_[best], chances.max(axis=1)
+
+    def guess(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+        return classifier.winners(solution), classifier.decide(solution)
+
+    blocks = zip(*classifier.map_solutions("guess", fitted.rows(samples[pool]), guess), strict=True)
+    winners, decisions = (np.concatenate(block) for block in blocks)
+    labels, sure = classifier.labels(winners), softmax(decisions / temperature, axis=1).max(axis=1)
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
 
 

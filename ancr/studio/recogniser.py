@@ -9,7 +9,6 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from ancr._core.messages import one_line
-from ancr.axes.rules import class_residuals
 from ancr.axes.spaces import named_space
 from ancr.certificate.solution import Solution
 from ancr.classifiers.base import BaseRepresentationClassifier
@@ -362,14 +361,12 @@ def _judge(fitted: Fitted, vectors: np.ndarray, top: int) -> list[Judgement]:
     classes = np.asarray(classifier.classes_)
 
     def then(solution: Solution) -> list[tuple[Any, ...]]:
-        codes, seen = solution.sorted_codes, classifier._seen_by_rule(solution.queries)
-        decisions = classifier.decide(solution)
-        labels = classes[np.argmax(decisions, axis=1)]
+        labels = classifier.labels(classifier.winners(solution))
         parts = (
-            decisions,
-            class_residuals(seen, codes),
+            classifier.decide(solution),
+            classifier.residuals_of(solution),
             concentration(classifier.dictionary_, solution.sorted_members),
-            explain_block(seen, codes, labels, top),
+            explain_block(classifier.seen_by_rule(solution.queries), solution.sorted_codes, labels, top),
             _entries(solution.codes),
         )
         return list(zip(*parts, strict=True))

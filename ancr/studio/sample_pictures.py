@@ -8,7 +8,9 @@ from threading import Lock
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ancr._core.arrays import unit_rows
 from ancr._core.thumbnails import png_uri
+from ancr.axes.spaces import Space, signed_power
 from ancr.features.decoding import UnreadableImageError, grey_pixels, small_picture
 from ancr.samples.image_vectors import image_vectors
 from ancr.studio.actions import ActionError
@@ -152,8 +154,7 @@ def data_uri(image: ArrayLike, top: float | None = None) -> str:
     return png_uri(np.rint(255.0 * np.clip(grey / (top if top > 0 else 1.0), 0.0, 1.0)).astype(np.uint8))
 
 
-def reconstruction(source: Source, support: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Xc as an image: the samples at unit norm, weighted by the code."""
-    rows = source.data.vectors[support].astype(float)
-    norms = np.linalg.norm(rows, axis=1)
-    return (weights / np.where(norms > 0, norms, 1.0)) @ rows
+def reconstruction(space: Space, samples: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Xc as an image: samples at the power and norm of the space, weighted by the code, then without the power."""
+    rows = signed_power(samples.astype(float), space.power)
+    return signed_power(weights @ (unit_rows(rows) if space.normalize else rows), 1.0 / space.power)

@@ -12,7 +12,7 @@ from ancr.axes.spaces import Space
 from ancr.classifiers import ANCRClassifier
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import adjusted
-from ancr.classifiers.settings import SettingsError, from_data, to_data
+from ancr.classifiers.settings import SettingsError, from_data, reproducible, to_data
 from ancr.studio.actions import ActionError, Batch, ConflictError, History, Step, check_label, words
 
 # What a person asks for, as plain data.
@@ -145,6 +145,7 @@ class State:
             if not isinstance(classifier, BaseRepresentationClassifier):
                 raise SettingsError("There is no such classifier.")
             classifier._validate_params()
+            classifier = reproducible(classifier)  # a saved model must answer as this page does
         except (ValueError, TypeError, OverflowError, RecursionError, LookupError, AttributeError) as error:
             raise ActionError(one_line(error)) from error
         return classifier

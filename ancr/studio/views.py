@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
+from ancr.axes.spaces import named_space
+from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import controls, flat
 from ancr.classifiers.settings import methods
 from ancr.studio.actions import ActionError
@@ -39,7 +41,7 @@ class Views:
             "takes_images": self.pictures.takes_images,
             "classes": [{"label": label, "count": count} for label, count in state.classes.items()],
             **self.settings(),
-            "methods": [name for name in methods() if not name.endswith("-CV")],
+            "methods": [name for name, kind in methods().items() if issubclass(kind, BaseRepresentationClassifier)],
             "estimate": self.estimate(),
             "ready": self.recogniser.is_ready(),
             "busy": {name: self.jobs.long.is_busy(name) for name in LONG},
@@ -160,7 +162,8 @@ class Views:
         if self.source.data.image_shape is not None:
             shape = self.source.data.image_shape
             answer["query"] = self.pictures.address(query.vector)
-            answer["reconstruction"] = data_uri(reconstruction(self.source, judgement.support, weights).reshape(shape))
+            space, used = named_space(query.classifier.space), self.source.data.vectors[judgement.support]
+            answer["reconstruction"] = data_uri(reconstruction(space, used, weights).reshape(shape))
         return answer
 
     def _truth(self, sample: int) -> str | None:

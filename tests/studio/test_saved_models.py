@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
 from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, Space
 from ancr.classifiers.settings import is_same, methods
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.model_file import Model
 from ancr.studio.openings import open_source
-from ancr.studio.recogniser import Query
+from ancr.studio.recogniser import Query, Recogniser
+from ancr.studio.sample_pictures import reconstruction
 
 PRESETS = {name: kind() for name, kind in methods().items() if not name.endswith("-CV")}
 MODELS = {
@@ -66,6 +67,47 @@ def test_the_studio_is_the_classifier_of_the_file(name, saved, make_studio, make
     state = client.get("/api/state").json()
     assert state["settings"]["method"] == loaded.method
     assert client.post("/api/controls", json={"settings": state["settings"]}).json()["controls"] == state["controls"]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_landmarks_are_the_same_everywhere(standardize, tmp_path, make_studio):
+    few = Space("rbf", n_landmarks=10)
+    given = (X, LABELS, np.array([f"row {i}" for i in range(150)]))
+    path, plan = tmp_path / "model.npz", ColumnPlan(standardize=standardize)
+    Model(ANCRClassifier(space=few), *given, plan=plan).save(path)
+    fitted, studio = Model.load(path).build(), make_studio(open_source(path))
+    judged = studio.recogniser.judge([Query(row, None, studio.state.classifier) for row in QUERIES])
+    assert [one.label for one in judged] == fitted.predict(QUERIES).tolist()
+    shares = [studio.recogniser.probabilities(one, studio.state.classifier)[0] for one in judged]
+    np.testing.assert_allclose(shares, fitted.predict_proba(QUERIES), rtol=0, atol=1e-12)
+    adjusted = studio.state.adjusted({"space__gamma": 2.0})
+    assert adjusted.space.random_state == 0
+    search = Model(ANCRClassifierCV(spaces=[few], alphas=[0.1], relaxations=[None]), *given, plan=plan)
+    fitted = search.build()
+    search.settled(fitted).save(path)
+    np.testing.assert_allclose(Model.load(path).build().predict_proba(X), fitted.predict_proba(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("data", "alpha"), [(load_iris, 1e-3), (load_wine, 1e-5)])
+def test_quick_answers_are_those_of_the_whole_classifier(data, alpha, tmp_path, make_studio):
+    samples, labels = data(return_X_y=True)
+    names = np.array([f"row {i}" for i in range(len(samples))])
+    model = Model(ANCRClassifier(alpha=alpha), samples, labels.astype(str), names)
+    model.save(tmp_path / "model.npz")
+    studio = make_studio(open_source(tmp_path / "model.npz"))
+    quick, queries = Recogniser(studio.source, studio.state), samples * 1.01 + 0.01
+    judged = quick.judge([Query(row, None, studio.state.classifier) for row in queries])
+    assert quick.fitted is None
+    shares = [quick.probabilities(one, studio.state.classifier)[0] for one in judged]
+    np.testing.assert_allclose(shares, model.build().predict_proba(queries), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("space", [Space(), Space(normalize=False), Space(power=0.5)])
+def test_the_reconstruction_is_the_code_in_its_space(space):
+    samples, weights = np.array([[9.0, 16.0], [1.0, 0.0]]), np.array([0.5, 0.5])
+    rows = space.prepare(samples).rows(samples)
+    expected = (weights @ rows) ** (1 / space.power)
+    np.testing.assert_allclose(reconstruction(space, samples, weights), expected)
 
 
 @pytest.mark.parametrize("name", ["CRC", "CROC", "search"])
