@@ -98,6 +98,12 @@ def _check_squares(queries: Array) -> None:
         )
 
 
+def _warn_of_idle_weights(problem: Problem) -> None:
+    if problem.dictionary.weights is not None and not (problem.quadratic.ridge or problem.quadratic.absolute):
+        message = "sample_weight has no effect when alpha=0, except that samples of weight 0 are left out"
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
 class FixedAxes:
     """The settings that every classifier of the family has, as parameters or, where a method fixes them, like this."""
 
@@ -206,7 +212,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         space = space.prepare(_of_some_weight(space, X, weights))
         self.learn(space, space.dictionary(X, y, weights=weights), features)
         warn_of_dominant_column(X, self)
-        self._warn_of_idle_weights()
+        _warn_of_idle_weights(self.solver_.problem)
         return self
 
     def checked(self, X: Any, y: Any) -> tuple[Array, Any, Features]:
@@ -226,12 +232,6 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
             return X if y is None else (X, y)
         labels = {} if y is None else {"y": to_numpy(y)}
         return validate_data(self, X, **labels, dtype=_DTYPES, reset=False)
-
-    def _warn_of_idle_weights(self) -> None:
-        problem = self.solver_.problem
-        if problem.dictionary.weights is not None and not (problem.quadratic.ridge or problem.quadratic.absolute):
-            message = "sample_weight has no effect when alpha=0, except that samples of weight 0 are left out"
-            warnings.warn(message, UserWarning, stacklevel=3)
 
     @available_if(_can_grow)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
