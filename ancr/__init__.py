@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
     from ancr.labels.audit import LabelAudit, audit_labels
     from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
+    from ancr.samples.table_pipeline import table_pipeline
     from ancr.solvers import solve
 
 # name -> module that defines it. Resolved on first use, so that `import ancr` is almost free.
@@ -60,6 +61,7 @@ _HOMES = {
     "compare": "ancr.comparison.run",
     "project_simplex": "ancr.axes.sets",
     "solve": "ancr.solvers",
+    "table_pipeline": "ancr.samples.table_pipeline",
 }
 
 __all__ = [
@@ -89,6 +91,7 @@ __all__ = [
     "next_to_label",
     "project_simplex",
     "solve",
+    "table_pipeline",
 ]
 
 

@@ -31,6 +31,22 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def shown_cells(cells: Sequence[tuple[str, str]], most: int = 8, longest: int = 160) -> str:
+    """Columns and values of a row of a table in a line; a text alone as it is.
+
+    Examples
+    --------
+    >>> from ancr._core.messages import shown_cells
+    >>> shown_cells([("length", "39.1"), ("sex", ""), ("island", "Biscoe")])
+    'length 39.1 · sex – · island Biscoe'
+    """
+    if len(cells) == 1:
+        text = cells[0][1]
+        return text if len(text) <= longest else f"{text[:longest]}…"
+    parts = [f"{name} {value[:longest] or '–'}" for name, value in cells[:most]]
+    return " · ".join([*parts, "…"] if len(cells) > most else parts)
+
+
 def shown_time(seconds: float) -> str:
     """A duration for people: ``850 µs``, ``12 ms``, ``3.2 s``, ``2 min 5 s``, ``1 h 10 min``.
 

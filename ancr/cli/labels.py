@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import FILE, STRICT, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import FILE, STRICT, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -29,16 +29,7 @@ _SIDE = 96
 )
 @click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
 @click.option("--raw-text", is_flag=True, help="Do not escape text that a spreadsheet would run as a formula.")
-def audit(
-    data: Path,
-    label: str | None,
-    output: Path,
-    top: int,
-    raw_text: bool,
-    features: str,
-    strict: bool,
-    standardize: bool | None,
-) -> None:
+def audit(reading: Reading, output: Path, top: int, raw_text: bool) -> None:
     """Find the labels of DATA, a table or a folder of images, that are probably wrong.
 
     Each sample is judged by all others. audit.csv lists all samples, the most suspicious first, with the label that the
@@ -55,25 +46,25 @@ def audit(
         from ancr._core.files import check_folder, write_text
         from ancr._core.progress import progress_bar
         from ancr.labels.audit_page import audit_page
-        from ancr.samples.readers import read_samples
 
+        data = reading.data
         check_folder(output / "audit.csv", create=True)
         _refuse_other_data(output, data)
         with progress_bar("reading, judging, writing", 3) as advance:
-            everything = read_samples(data, label, features, strict=strict)
+            everything = reading.samples()
             samples = everything.labelled()
-            plan = samples.plan(standardize)
+            plan = reading.plan(samples)
             advance(1)
             found = _audited(samples, plan)
             advance(1)
             output.mkdir(parents=True, exist_ok=True)
             write_text(output / "audit.json", json.dumps({"data": samples.origin}) + "\n")
             names = samples.names.tolist()
-            _write_table(output / "audit.csv", found, names, raw_text)
+            _write_table(output / "audit.csv", found, samples, raw_text)
             thumbnail = _thumbnails(names) if samples.image_paths else None
             title = f"Audit of the labels of {data.name}"
             # A name that is not UTF-8 has surrogates, which no page can hold.
-            page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail)
+            page = audit_page(found, names, title=title, top=top, thumbnail=thumbnail, cells=samples.cells)
             write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
             advance(1)
     say_of(data, everything, plan)
@@ -99,23 +90,25 @@ def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
     """The audit, on columns prepared as for a classifier."""
     from ancr import ANCRClassifierCV, audit_labels
 
-    vectors = plan.fit(samples.vectors)(samples.vectors)
+    vectors = plan.fit(samples.vectors, samples.target)(samples.vectors)
     labels = samples.class_names[samples.target]
     return audit_labels(vectors, labels, estimator=ANCRClassifierCV(**plan.spaces))
 
 
-def _write_table(path: Path, found: Any, names: list[str], raw_text: bool) -> None:
+def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> None:
+    """One line per sample, the most suspicious first; the values of a table's row are at its end."""
     sides = {"against": found.speaks_against, "for": found.speaks_for}
-    count = found.speaks_for.indices.shape[1]
+    count, names = found.speaks_for.indices.shape[1], samples.names.tolist()
     header = [f"{side}_{place}{what}" for side in sides for place in range(1, count + 1) for what in ("", "_weight")]
-    with csv_file(path, ["sample", "label", "suggested", "probability_of_label", "score", *header], raw_text) as write:
+    header = ["sample", "label", "suggested", "probability_of_label", "score", *header]
+    with csv_file(path, [*header, *samples.columns], raw_text) as write:
         for i in found.ranking.tolist():
             row = [names[i], str(found.labels[i]), str(found.suggested[i])]
             row += [f"{found.probability[i]:.6g}", f"{found.score[i]:.6g}"]
             for witnesses in sides.values():
                 pairs = [text for index, weight in witnesses.of(i) for text in (names[index], f"{weight:.6g}")]
                 row += pairs + [""] * (2 * count - len(pairs))
-            write(row)
+            write([*row, *(text for _, text in samples.cells(i))])
 
 
 def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
@@ -168,8 +161,7 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         trained = Model.load(model)
         pipeline, vectors, names = trained.build(), [], []
         with progress_bar("reading") as advance:
-            columns, width = trained.plan.columns, trained.samples.shape[1]
-            for part in read_queries(pool, trained.features, columns, width, strict=strict):
+            for part in read_queries(pool, trained.features, trained.plan, trained.samples.shape[1], strict=strict):
                 vectors.append(pipeline[:-1].transform(part.vectors))
                 names += part.names.tolist()
                 advance(len(part))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors, say
+from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors, say, takes_columns
 
 
 @click.command()
@@ -128,13 +128,21 @@ def warmup(single: bool) -> None:
 @click.option("--features", default="hog", show_default=True, help="For a folder of images: hog, pixels, or a network.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1. Default: the first free one from 8710.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page.")
+@takes_columns
 def studio(
-    data: Path | None, label: str | None, images: Path | None, features: str, port: int | None, browser: bool
+    data: Path | None,
+    label: str | None,
+    images: Path | None,
+    features: str,
+    port: int | None,
+    browser: bool,
+    asked: dict[str, str],
 ) -> None:
     """Open a page on this machine to try a classifier, label samples, audit labels and compare methods.
 
-    DATA is a table (.csv, .npz, .npy, .mat, .parquet), a folder of images whose sub-folders are classes (images in
-    unlabelled/ and loose ones wait for a label), or a model that `ancr train` saved. Without DATA, the page shows
+    DATA is a table (.csv, .tsv, .parquet, .xlsx), arrays (.npz, .npy, .mat), a folder of images whose sub-folders are
+    classes (images in unlabelled/ and loose ones wait for a label), or a model that `ancr train` saved. Without DATA,
+    the page shows
     the digits of scikit-learn. Everything you do is written to a journal beside the data before it is acknowledged.
 
     \b
@@ -149,4 +157,4 @@ def studio(
             raise ImportError(f"the studio needs {error.name}: pip install 'ancr[web]'") from error
         from ancr.studio.openings import open_source
 
-        serve(open_source(data, label, images, features), port, browser, click.echo)
+        serve(open_source(data, label, images, features, kinds=asked), port, browser, click.echo)

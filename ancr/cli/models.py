@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import FILE, STRICT, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import FILE, STRICT, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -29,18 +29,14 @@ _TOP = 5  # training samples that are named for each prediction
 @click.option("--n-landmarks", type=int, help="Approximate the kernel by so many samples, for large tables.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, such as alpha=0.01.")
 def train(
-    data: Path,
+    reading: Reading,
     output: Path,
-    label: str | None,
     method: str | None,
     kernel: str | None,
     gamma: float | None,
     power: float | None,
     n_landmarks: int | None,
     settings: tuple[str, ...],
-    features: str,
-    strict: bool,
-    standardize: bool | None,
 ) -> None:
     """Train a classifier on DATA, a table or a folder of images, and save it.
 
@@ -54,27 +50,25 @@ def train(
         from ancr.classifiers.controls import idle
         from ancr.classifiers.settings import make, parse_settings
         from ancr.samples.model_file import Model
-        from ancr.samples.readers import read_samples
 
-        check_output(output, data)
+        check_output(output, reading.data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
         given = {f"space__{name}": value for name, value in space.items() if value is not None}
         params = parse_settings(settings, given)
         classifier = make(method or "ANCR", params)
         if "space__gamma" in params and "space__gamma" in idle(classifier):
             raise ValueError("gamma requires a kernel that has a width: give --kernel rbf or --kernel poly")
-        everything = read_samples(data, label, features, strict=strict)
+        everything = reading.samples()
         samples = everything.labelled()
-        plan = samples.plan(standardize)
+        plan = reading.plan(samples)
         method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
         classifier = make(method, params)
         if hasattr(classifier, "spaces"):  # a search looks in the spaces that fit the columns
             classifier = make(method, {**plan.spaces, **params})
-        labels = samples.class_names[samples.target]
-        model = Model(classifier, samples.vectors, labels, samples.names, samples.features, plan)
+        model = Model.of(classifier, samples, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
-    say_of(data, everything, plan)
+    say_of(reading.data, everything, plan)
     say(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 
 
@@ -88,8 +82,9 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool)
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
-    margin to the second-best class, and the five training samples with the largest weights in its code. Text that a
-    spreadsheet would run as a formula gets an apostrophe in front.
+    margin to the second-best class, and the five training samples with the largest weights in its code; for a table
+    also the columns in which it is least like them. Columns are found by name. Text that a spreadsheet would run as a
+    formula gets an apostrophe in front.
 
     \b
     Example:
@@ -103,10 +98,10 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool)
 
         check_output(output, model, data)
         trained, count = Model.load(model), 0
-        columns, width = trained.plan.columns, trained.samples.shape[1]
-        chunks = read_queries(data, trained.features, columns, width, strict=strict)
+        chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], strict=strict)
         because = [f"{what}_{place}" for place in range(1, _TOP + 1) for what in ("because", "weight")]
-        with csv_file(output, ["sample", "label", "probability", "margin", *because], raw_text) as write:
+        unlike = ["unlike"] if len(trained.plan.used) > 1 else []
+        with csv_file(output, ["sample", "label", "probability", "margin", *because, *unlike], raw_text) as write:
             for row in _predictions(trained, chunks):
                 write(row)
                 count += 1
@@ -117,11 +112,27 @@ def _predictions(trained: "Model", chunks: Iterator["Samples"]) -> Iterator[list
     """Lines of the output."""
     import numpy as np
 
-    pipeline = None
+    pipeline, text = None, trained.plan.of_used().text
     for queries in chunks:
         pipeline = pipeline or trained.build()
-        decisions, *found = pipeline[-1].judge(pipeline[:-1].transform(queries.vectors), top=_TOP)
-        for name, order, chance, why in zip(queries.names, np.sort(decisions, axis=1), *found, strict=True):
-            weights = zip(why.indices, why.weights, strict=True)
-            because = [text for i, weight in weights for text in (str(trained.names[i]), f"{weight:.6g}")]
-            yield [str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because]
+        prepared = pipeline[:-1].transform(queries.vectors)
+        decisions, *found = pipeline[-1].judge(prepared, top=_TOP)
+        unlike = _unlike(pipeline[0], prepared, queries, found[-1]) if len(trained.plan.used) > 1 else []
+        for number, (name, order, chance, why) in enumerate(
+            zip(queries.names, np.sort(decisions, axis=1), *found, strict=True)
+        ):
+            names = [str(trained.names[i]) for i in why.indices]
+            if text is not None:  # what decided is the text, not the number of its row
+                names = [f"{name}: {trained.samples[i, text]}" for name, i in zip(names, why.indices, strict=True)]
+            pairs = [each for name, weight in zip(names, why.weights, strict=True) for each in (name, f"{weight:.6g}")]
+            because = pairs + [""] * (2 * _TOP - len(pairs))
+            row = [str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because]
+            yield [*row, *unlike[number : number + 1]]
+
+
+def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list[str]:
+    """For each query, the columns in which it is least like its witnesses."""
+    from ancr.samples.table_pipeline import unlike_columns
+
+    cells = dict(zip(columns.plan_.names, queries.vectors.T, strict=True))
+    return ["; ".join(map(str, each)) for each in unlike_columns(columns, prepared, cells, found)]

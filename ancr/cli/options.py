@@ -3,9 +3,12 @@
 import codecs
 import csv
 import sys
+import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,19 +42,129 @@ _SAMPLES = (
     click.option(
         "--standardize/--no-standardize",
         default=None,
-        help="Scale each column to zero mean and unit variance. Default: for .csv and .parquet whose columns do not "
-        "share one range.",
+        help="Scale each column of a table to zero mean and unit variance. Default: what the training samples prefer.",
+    ),
+)
+# Of tables alone.
+_COLUMNS = (
+    click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."),
+    click.option("--id", "id_", metavar="COLUMN", help="A column that names the rows."),
+    click.option(
+        "--column",
+        "kinds",
+        multiple=True,
+        metavar="COLUMN=KIND",
+        help="What a column is: number, yes/no, date, category or text; may be repeated. Default: recognised.",
+    ),
+    click.option(
+        "--columns",
+        "plan_file",
+        type=FILE,
+        help='A TOML file whose table [columns] says it: name = "kind", or "drop", or "id".',
     ),
 )
 # Characters of our own messages, for terminals that do not have them.
 _PLAIN = dict(zip("±–−…×τλ‖’★≈µ", ["+-", "-", "-", "...", "x", "tau", "lambda", "||", "'", "*", "~", "u"], strict=True))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What a user said about data and its columns.
+
+    Attributes
+    ----------
+    data : Path
+        The data.
+    label : str or None
+        Column or array of the labels.
+    features : str
+        For images: how they become vectors.
+    standardize : bool or None
+        What was asked for.
+    kinds : dict
+        What some columns are.
+    strict : bool
+        Whether an image that cannot be read is an error.
+    """
+
+    data: Path
+    label: str | None
+    features: str
+    standardize: bool | None
+    kinds: dict[str, str]
+    strict: bool = False
+
+    def samples(self) -> "Samples":
+        """The samples, with and without labels."""
+        from ancr.samples.readers import read_samples
+
+        return read_samples(self.data, self.label, self.features, strict=self.strict, kinds=self.kinds)
+
+    def plan(self, samples: "Samples") -> "ColumnPlan":
+        """How columns are prepared, as these samples decide."""
+        return samples.plan(self.standardize, self.kinds)
+
+
+def takes_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what columns are, gathered as ``asked``: ``{column: kind}``."""
+
+    @wraps(command)
+    def read(
+        drop: tuple[str, ...], id_: str | None, kinds: tuple[str, ...], plan_file: Path | None, **others: Any
+    ) -> None:
+        with readable_errors():
+            asked = asked_kinds(drop, id_, kinds, plan_file)
+        command(asked=asked, **others)
+
+    return _decorated(read, _COLUMNS)
+
+
 def takes_samples(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the argument ``data`` and the options that say how to read it."""
-    for decorate in reversed(_SAMPLES):
+    """Give a command the argument ``data`` and the options that say how to read it, gathered as ``reading``."""
+
+    @wraps(command)
+    def read(
+        data: Path,
+        label: str | None,
+        features: str,
+        strict: bool,
+        standardize: bool | None,
+        asked: dict[str, str],
+        **others: Any,
+    ) -> None:
+        command(reading=Reading(data, label, features, standardize, asked, strict), **others)
+
+    return _decorated(takes_columns(read), _SAMPLES)
+
+
+def _decorated(command: Callable[..., None], options: Sequence[Callable[..., Any]]) -> Callable[..., None]:
+    for decorate in reversed(options):
         command = decorate(command)
     return command
+
+
+def asked_kinds(drop: Iterable[str], name: str | None, pairs: Iterable[str], file: Path | None) -> dict[str, str]:
+    """``{column: kind}`` from options and a file; options come last.
+
+    Raises
+    ------
+    ValueError
+        In one line, for what cannot be read.
+    """
+    asked: dict[str, str] = {}
+    if file is not None:
+        try:
+            asked = tomllib.loads(file.read_text(encoding="utf-8")).get("columns", {})
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"--columns {file}: {one_line(error)}") from error
+        if not isinstance(asked, dict) or not all(isinstance(kind, str) for kind in asked.values()):
+            raise ValueError(f'--columns {file}: expected a table [columns] of lines name = "kind"')
+    for pair in pairs:
+        column, equals, kind = pair.rpartition("=")
+        if not equals:
+            raise ValueError(f"--column {pair!r}, but expected COLUMN=KIND")
+        asked[column] = kind
+    return {**asked, **dict.fromkeys(drop, "drop"), **({name: "id"} if name else {})}
 
 
 @contextmanager

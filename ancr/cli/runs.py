@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, print_tables, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import DATA_HOME, Reading, print_tables, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
@@ -135,14 +135,10 @@ def _minutes(context: click.Context, option: click.Parameter, value: float | Non
 )
 @_output_option("results/ and the name of DATA")
 def compare(
-    data: Path,
-    label: str | None,
+    reading: Reading,
     folds: int | None,
     repeats: int,
     time_limit: float | None,
-    features: str,
-    strict: bool,
-    standardize: bool | None,
     protocols: tuple[str, ...],
     methods: str | None,
     jobs: int | None,
@@ -163,6 +159,7 @@ def compare(
       python -c "from sklearn.datasets import load_wine as w; w(as_frame=True).frame.to_csv('wine.csv', index=False)"
       ancr compare wine.csv --label target --methods CRC,kNN,sklearn.naive_bayes:GaussianNB --output wine-results
     """
+    data = reading.data
     output = output or _RESULTS / data.resolve().stem
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
@@ -170,11 +167,10 @@ def compare(
         from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
         from ancr.comparison.runner import FailedCellsError
         from ancr.comparison.split_sources import UserSource
-        from ancr.samples.readers import read_samples
 
         check_folder(output / "report.html", create=True)
-        samples = read_samples(data, label, features, strict=strict)
-        source = UserSource(samples.labelled(), folds, standardize, repeats)
+        samples = reading.samples()
+        source = UserSource(samples.labelled(), folds, reading.standardize, repeats, reading.kinds)
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         plans = plan_comparison(source, names, protocols or DEFAULT_PROTOCOLS, output)
         file = open_results(output, [source])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ancr._core.messages import shown_time
+from ancr._core.messages import shown_cells, shown_time
 from ancr._core.pages import render_page
 from ancr._core.thumbnails import png_uri
 from ancr.comparison.cells import Answers, platforms
@@ -39,12 +39,13 @@ _BINS = 8
 
 @dataclass(frozen=True)
 class ShownSample:
-    """A sample to show: its name, class, image address (or nothing), and a remark."""
+    """A sample to show: its name, class, image address (or nothing), a remark, and the values of a table's row."""
 
     name: str
     label: str
     picture: str
     remark: str = ""
+    cells: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,4 +193,5 @@ def _hard_sample(comparison: Comparison, method: str, missed: int, answers: Answ
 def _sample(comparison: Comparison, row: int, remark: str = "") -> ShownSample:
     source = comparison.source
     picture = png_uri(source.picture(row)) if source.has_pictures else ""
-    return ShownSample(source.sample_name(row), comparison.classes[comparison.truth[row]], picture, remark)
+    cells = shown_cells(source.sample_cells(row))
+    return ShownSample(source.sample_name(row), comparison.classes[comparison.truth[row]], picture, remark, cells)

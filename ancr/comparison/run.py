@@ -29,8 +29,6 @@ DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random fo
 DEFAULT_PROTOCOLS = ("cv",)
 _FAMILY = ("ANCR", "CRC")
 _SHARES = (0.2, 0.4, 0.7)
-# More columns without names are taken for features of a network, whose columns have one unit but not one range.
-_FEW_COLUMNS = 100
 
 
 def compare(
@@ -54,7 +52,7 @@ def compare(
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Samples.
+        Samples. The columns of a frame of pandas or polars may be numbers, categories, dates or texts, with gaps.
     y : array-like of shape (n_samples,)
         Their labels. Samples without one (None, NaN or an empty text) are left out with a warning.
     methods : sequence, str, classifier or None, default=None
@@ -66,9 +64,8 @@ def compare(
     repeats : int, default=1
         How often the samples are divided into folds, each time anew; more repeats make smaller differences visible.
     standardize : bool or None, default=None
-        Scale each column on the training folds. None does so if columns have different ranges, in a DataFrame and in
-        an array of at most 100 columns; wider arrays, as networks give them, and images are used as they are. The
-        report says what was done.
+        Scale each column. None leaves it to the training folds: the columns are standardized for all methods alike if
+        nearest neighbours are right more often so. Images are used as they are. The report says what was done.
     protocols : sequence of {"cv", "paper", "exact"}, default=("cv",)
         Where methods get their settings from: chosen on the training folds, or as the paper has them.
     learning_curve : bool, default=True
@@ -111,19 +108,30 @@ def compare(
     if everything.n_unlabelled:
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
     samples = everything.labelled()
-    if standardize is None and not hasattr(X, "columns") and samples.vectors.shape[1] > _FEW_COLUMNS:
-        standardize = False
     source = UserSource(samples, folds, standardize, repeats)
     if source.warning:
         warnings.warn(source.warning, UserWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch if output is None else output)
-        plans = plan_comparison(source, methods, protocols, folder)
-        file = open_results(folder, [source])
-        result = run_comparison(source, plans, file, jobs, time_limit, learning_curve, command="ancr.compare(…)")
+        result = compare_source(source, methods, protocols, folder, jobs, time_limit, learning_curve)
     if output is not None:
         result.save(folder / "report.html")
     return result
+
+
+def compare_source(
+    source: UserSource,
+    methods: Methods,
+    protocols: str | Sequence[str],
+    folder: Path,
+    jobs: int | None = None,
+    time_limit: float | None = None,
+    learning_curve: bool = True,
+) -> Comparison:
+    """Compare methods on data that is ready; cells and answers go into a folder."""
+    plans = plan_comparison(source, methods, protocols, folder)
+    file = open_results(folder, [source])
+    return run_comparison(source, plans, file, jobs, time_limit, learning_curve, command="ancr.compare(…)")
 
 
 def _check_count(name: str, value: int, least: int) -> None:

@@ -163,7 +163,7 @@ def make_plans(
         for draw in range(draws)
         for setting in source.settings
         for protocol in protocols
-        for name, recipe in source.methods(setting, protocol).items()
+        for name, recipe in source.methods(setting, protocol, draw).items()
     ]
 
 

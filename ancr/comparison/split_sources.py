@@ -1,11 +1,12 @@
 """The data that methods are compared on: its features, its settings, its methods, and the split of each draw."""
 
 import hashlib
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -15,6 +16,7 @@ from ancr._core.column_scales import dominant_column
 from ancr._core.messages import counted
 from ancr.comparison.protocols import Method, methods_for
 from ancr.features.decoding import square_picture
+from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.sample_set import Samples
 
 
@@ -54,8 +56,6 @@ class SplitSource:
     digest = origin = ""
 
     def __init__(self, data_home: str | os.PathLike[str] | None = None) -> None:
-        # What a search over spaces is told about the data, as parameters of `ancr.RepresentationClassifierCV`.
-        self.spaces: dict[str, Any] = {}
         self.data_home = data_home
         self._lock = Lock()
 
@@ -86,9 +86,9 @@ class SplitSource:
     def _columns(self, data: np.ndarray, setting: str) -> np.ndarray:
         return data
 
-    def methods(self, setting: str, protocol: str) -> dict[str, Method]:
-        """``{name: Method}`` to run at a setting under a protocol."""
-        return methods_for(protocol, self.spaces)
+    def methods(self, setting: str, protocol: str, draw: int = 0) -> dict[str, Method]:
+        """``{name: Method}`` to run at a setting under a protocol, on the training part of a draw."""
+        return methods_for(protocol)
 
     @property
     def has_pictures(self) -> bool:
@@ -108,11 +108,17 @@ class SplitSource:
         return self.bunch.data[row].reshape(self.bunch.image_shape)
 
 
-def _options(samples: Samples, standardize: bool | None) -> list[str]:
+def _options(samples: Samples, standardize: bool | None, kinds: Mapping[str, str]) -> list[str]:
     """Options of a command that reads the same vectors from the same file."""
     label = ["--label", samples.label] if samples.label else []
     features = [] if samples.features == "table" else ["--features", samples.features]
-    return [*label, *features, *([] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"])]
+    columns = [option for name, kind in kinds.items() for option in _column_option(name, kind)]
+    asked = [] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"]
+    return [*label, *features, *asked, *columns]
+
+
+def _column_option(name: str, kind: str) -> tuple[str, str]:
+    return (f"--{kind}", name) if kind in ("drop", "id") else ("--column", f"{name}={kind}")
 
 
 class UserSource(SplitSource):
@@ -125,22 +131,27 @@ class UserSource(SplitSource):
     folds : int or None
         Number of folds; None uses the data's own split if there is one, otherwise 5 folds.
     standardize : bool or None
-        Scale each column to zero mean and unit variance on the training part; None does so for tables whose columns
-        have units.
+        Scale each column to zero mean and unit variance on the training part; None leaves it to each training part.
     repeats : int
         How often the samples are divided into folds, each time anew.
+    kinds : mapping or None
+        What the user wants some columns of a table to be.
     """
 
     def __init__(
-        self, samples: Samples, folds: int | None = None, standardize: bool | None = None, repeats: int = 1
+        self,
+        samples: Samples,
+        folds: int | None = None,
+        standardize: bool | None = None,
+        repeats: int = 1,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         self._samples, self._bunch = samples, samples.bunch()
         self.name = self.title = samples.name
-        self.origin, self.plan = samples.origin, samples.plan(standardize)
-        self.options = _options(samples, standardize)
-        self.spaces = self.plan.spaces
-        self.features = samples.features + (", standardized" if self.plan.standardize else "")
+        self.origin = samples.origin
+        self.options, self._asked = _options(samples, standardize, kinds or {}), standardize
+        plan = samples.plan(standardize, kinds, settle=False)
         self._folds = folds or (5 if samples.is_train is None else None)
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
@@ -149,11 +160,29 @@ class UserSource(SplitSource):
         self._check_folds()
         self._parts = self._divide(repeats)
         self.draws = len(self._parts)
+        self._plans = self._settle(plan)
+        self.plan = self._said()
+        self.features = samples.features + (", standardized" if self.plan.standardize else "")
+
+    def _settle(self, plan: ColumnPlan) -> list[ColumnPlan]:
+        """The plan of each draw, in which its training part has decided what was open."""
+        data, target = self.bunch.data, self.bunch.target
+        options = ("--standardize", "--no-standardize") if self.origin else ("standardize=True", "standardize=False")
+        return [plan.settled(data[train], target[train], options) for train, _ in self._parts]
+
+    def _said(self) -> ColumnPlan:
+        """The plan of all draws; where they differ, it says how many standardize."""
+        first, often = self._plans[0], sum(bool(plan.standardize) for plan in self._plans)
+        if often in (0, len(self._plans)):
+            return first
+        plan = replace(first, standardize=None)
+        return replace(plan, reason=f"{plan.described()}: {often} of {len(self._plans)} do so")
 
     @cached_property
     def digest(self) -> str:  # type: ignore[override]  # the others have none
         """Digest of samples, labels and split: two files of the same name may hold different data."""
         bunch, state = self.bunch, hashlib.sha256()
+        state.update(json.dumps(self.plan.to_data()["columns"]).encode())
         for part in (bunch.data, bunch.target, bunch.target_names, bunch.train_indices, bunch.test_indices):
             part = np.asarray([] if part is None else part)
             part = part.astype("U") if part.dtype.kind == "O" else part
@@ -163,11 +192,14 @@ class UserSource(SplitSource):
 
     @cached_property
     def warning(self) -> str:
-        """That one column dominates, and what to do about it; empty if none does."""
-        column = None if self.plan.standardize or self.has_pictures else dominant_column(self.bunch.data)
+        """That one column dominates, and what to do about it; empty if none does, or if the samples decided so."""
+        data, decided = self.bunch.data, self._asked is None and self.plan.columns
+        if decided or self.plan.standardize or self.has_pictures or data.dtype.kind != "f":
+            return ""
+        column = dominant_column(data)
         if column is None:
             return ""
-        which = self.plan.columns[column] if self.plan.columns else column
+        which = self.plan.names[column] if self.plan.columns else column
         option = "--standardize" if self.origin else "standardize=True"
         return (
             "The columns of the data differ in scale by orders of magnitude, so that column "
@@ -210,8 +242,12 @@ class UserSource(SplitSource):
     def split(self, setting: str, draw: int) -> Split:
         """The `Split` of a fold, its columns prepared as its training part asks for."""
         split = super().split(setting, draw)
-        prepare = self.plan.fit(split.X)
+        prepare = self._plans[draw].fit(split.X, split.y)
         return replace(split, X=prepare(split.X), queries=prepare(split.queries))
+
+    def methods(self, setting: str, protocol: str, draw: int = 0) -> dict[str, Method]:
+        """``{name: Method}``; a search looks into the spaces that suit the columns of the draw."""
+        return methods_for(protocol, self._plans[draw].spaces)
 
     @property
     def has_pictures(self) -> bool:
@@ -226,6 +262,10 @@ class UserSource(SplitSource):
     def sample_name(self, row: int) -> str:
         """What the user calls a sample: its file, or its row."""
         return str(self._samples.names[row])
+
+    def sample_cells(self, row: int) -> list[tuple[str, str]]:
+        """Columns and values of a sample of a table; empty for other data."""
+        return self._samples.cells(row) if self._samples.features == "table" else []
 
 
 _KEPT = " of the training part"

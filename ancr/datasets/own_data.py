@@ -12,7 +12,7 @@ from ancr._core.locations import WrongTreeError, describe_tree
 from ancr.samples.image_folders import Found, flat_images, folder_images, listed_images, warn_of_doubts
 from ancr.samples.readers import read_arrays, read_table
 from ancr.samples.sample_set import DataWarning, Samples
-from ancr.samples.table_files import open_table
+from ancr.samples.table_files import TABLES, open_table
 
 _EXPECTED = "folder/\n  first class/\n    image.jpg …\n  second class/\n    image.jpg …"
 
@@ -26,7 +26,7 @@ def load_table(
     ----------
     path : path-like
         ``.npz`` (the format that ``ancr extract`` writes), ``.npy`` with its labels in ``target``, ``.mat`` of
-        any version, ``.csv`` with a header, or ``.parquet``.
+        any version, ``.csv`` or ``.tsv`` with a header, ``.parquet``, or ``.xlsx``.
     data : str, list of str or None
         Array or columns that hold the vectors; None takes the first of ``data``, ``features``, ``X``, ``fea``
         that the file has, and for tables all columns except the label and those of names.
@@ -38,8 +38,9 @@ def load_table(
     Returns
     -------
     Bunch
-        ``data`` (n_samples, n_features), ``target`` (index into ``target_names``), ``target_names``,
-        ``train_indices`` and ``test_indices`` (from an array or column ``is_train``, otherwise None),
+        ``data`` (n_samples, n_features; NaN where a table has a gap, and objects if it has words), ``target`` (index
+        into ``target_names``), ``target_names``, ``train_indices`` and ``test_indices`` (from an array or column
+        ``is_train``, otherwise None),
         ``filenames`` (names of the samples: of their images, or of the rows), ``feature_names`` (columns of a table;
         empty for arrays), ``n_unlabelled`` (samples that have no label and were left out).
 
@@ -74,7 +75,7 @@ def load_table(
     ((2, 2), ['a', 'b'])
     """
     file = Path(path).expanduser()
-    if file.suffix.lower() in (".csv", ".parquet"):
+    if file.suffix.lower() in TABLES:
         return _bunch_of_labelled(read_table(open_table(file), data, None if target is None else str(target)))
     return _bunch_of_labelled(read_arrays(file, data, target))
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from ancr._core.messages import shown_cells
 from ancr._core.pages import render_page
 from ancr.labels.audit import LabelAudit
 
@@ -24,6 +25,7 @@ def audit_page(
     title: str = "Audit of labels",
     top: int = 200,
     thumbnail: Callable[[int], str | None] | None = None,
+    cells: Callable[[int], list[tuple[str, str]]] | None = None,
 ) -> str:
     """The page as a text.
 
@@ -39,6 +41,8 @@ def audit_page(
         Samples to show.
     thumbnail : callable or None
         Gives the ``data:`` address of a sample's image, or None where there is none.
+    cells : callable or None
+        Gives columns and values of a sample of a table.
     """
     from markupsafe import Markup, escape
 
@@ -48,7 +52,9 @@ def audit_page(
         picture = Markup('<img alt="" src="{}">').format(address) if address else ""
         weight = "" if sample.get("weight") is None else f" · weight {sample['weight']:.3f}"
         text = f"{sample['name']}" if "probability" in sample else f"{sample['name']} · {sample['label']}{weight}"
-        return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(picture, escape(text))
+        values = shown_cells(cells(sample["index"])) if cells else ""
+        row = Markup('<br><span class="cells">{}</span>').format(values) if values else ""
+        return Markup("<figure>{}<figcaption>{}{}</figcaption></figure>").format(picture, escape(text), row)
 
     def witness(index: int, weight: float) -> dict[str, Any]:
         return {"index": index, "name": names[index], "label": str(audit.labels[index]), "weight": weight}

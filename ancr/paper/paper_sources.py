@@ -26,7 +26,7 @@ class PaperSource(SplitSource):
 
     is_large, alpha = False, 1e-3
 
-    def methods(self, setting: str, protocol: str) -> dict[str, Method]:
+    def methods(self, setting: str, protocol: str, draw: int = 0) -> dict[str, Method]:
         """``{name: Method}`` to run at a setting under a protocol, in the order the paper lists them."""
         if protocol == "cv":
             return searched(self.is_large)

@@ -19,7 +19,9 @@ from ancr._core.files import atomic_path
 from ancr._core.messages import one_line
 from ancr.classifiers.settings import SettingsError, chosen, from_data, reproducible, title, to_data
 from ancr.samples.array_files import check_finite, numeric_matrix, read_npz
+from ancr.samples.column_kinds import Column
 from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.sample_set import Samples
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; another major version is refused.
@@ -30,7 +32,7 @@ _KINDS = {
     "version": ("two whole numbers", lambda v: _is_list_of(v, int) and len(v) == 2),
     "classifier": ("names with values", lambda v: isinstance(v, dict)),
     "features": ("a text", lambda v: isinstance(v, str)),
-    "columns": ("a list of texts", lambda v: _is_list_of(v, str)),
+    "columns": ("a list of columns", lambda v: _is_list_of(v, dict) and all(map(Column.is_written, v))),
     "standardize": ("true or false", lambda v: isinstance(v, bool)),
 }
 
@@ -50,7 +52,7 @@ class Model:
     classifier : estimator
         The classifier, not fitted: any of this package, with all parameters that `to_data` can write down.
     samples : ndarray of shape (n_samples, n_features)
-        Training vectors before scaling.
+        Training samples before any preparation: vectors, or the used columns of a table.
     labels : ndarray of str
         Their classes.
     names : ndarray of str
@@ -58,7 +60,7 @@ class Model:
     features : str
         ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
     plan : ColumnPlan
-        Names of the table's columns, and how they are prepared first.
+        The table's columns, those left out included, and how they are prepared first.
 
     Examples
     --------
@@ -86,6 +88,15 @@ class Model:
     def __post_init__(self) -> None:
         self.classifier = reproducible(self.classifier)
 
+    @classmethod
+    def of(cls, classifier: BaseEstimator, samples: Samples, plan: ColumnPlan) -> "Model":
+        """The model of samples that all have a label."""
+        vectors = samples.vectors[:, plan.used] if plan.columns else samples.vectors
+        if vectors.dtype.kind == "O" and set(plan.kinds.values()) == {"number"}:
+            vectors = vectors.astype(np.float64)
+        labels = samples.class_names[samples.target]
+        return cls(classifier, vectors, labels, samples.names, samples.features, plan)
+
     @property
     def method(self) -> str:
         """The name of the classifier's method, such as ``"ANCR"``."""
@@ -93,7 +104,7 @@ class Model:
 
     def build(self) -> Pipeline:
         """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
-        pipeline = self.plan.pipeline(clone(self.classifier))
+        pipeline = self.plan.of_used().pipeline(clone(self.classifier))
         try:
             return pipeline.fit(self.samples, self.labels)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
@@ -113,7 +124,9 @@ class Model:
             "features": self.features,
             **self.plan.to_data(),
         }
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        samples, words = _without_words(self.samples)
+        texts = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)} if words else {}
+        arrays: dict[str, Any] = {"samples": samples, "labels": self.labels, "names": self.names, **texts}
         with atomic_path(path) as draft, draft.open("wb") as file:
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
@@ -133,8 +146,41 @@ class Model:
             classifier = from_data(header["classifier"], allow)
         except SettingsError as error:
             raise ModelFileError(f"{path}: {error}") from error
-        more: dict[str, Any] = {**arrays, "features": header["features"], "version": tuple(header["version"])}
-        return cls(classifier, plan=ColumnPlan.from_data(header), **more)
+        plan = ColumnPlan.from_data(header)
+        try:
+            arrays["samples"] = _with_words(arrays["samples"], arrays.pop("words", None), plan)
+        except ValueError as error:
+            raise ModelFileError(f"{path} is not an ancr model: {error}") from error
+        return cls(classifier, **arrays, features=header["features"], plan=plan, version=tuple(header["version"]))
+
+
+def _without_words(samples: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Samples as numbers alone: of a column of texts, their places in the list of all different ones."""
+    if samples.dtype.kind != "O":
+        return samples, []
+    places: dict[str, int] = {}
+    numbers = np.full(samples.shape, np.nan)
+    for at, cell in np.ndenumerate(samples):
+        if cell is not None:
+            numbers[at] = places.setdefault(cell, len(places)) if isinstance(cell, str) else cell
+    return numbers, list(places)
+
+
+def _with_words(samples: np.ndarray, words: np.ndarray | None, plan: ColumnPlan) -> np.ndarray:
+    """The reverse of `_without_words`."""
+    textual = [place for place, kind in enumerate(plan.kinds.values()) if kind != "number"]
+    if not textual:
+        return samples
+    known = [] if words is None else json.loads(words.tobytes())
+    if not _is_list_of(known, str):
+        raise ValueError("'words' is no list of texts")
+    codes = samples[:, textual]
+    if not (np.isnan(codes) | ((codes >= 0) & (codes < len(known)) & (codes == np.rint(codes)))).all():
+        raise ValueError(f"'samples' names words that are not among the {len(known)} of the file")
+    rows = samples.astype(object)
+    for place in textual:
+        rows[:, place] = [None if np.isnan(code) else known[int(code)] for code in samples[:, place]]
+    return rows
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -143,7 +189,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise ModelFileError(f"{path} is not an ancr model: it is not a regular file")
     try:
-        arrays = read_npz(path, ("header", *_ARRAYS))
+        arrays = read_npz(path, ("header", "words", *_ARRAYS))
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise KeyError("format")
@@ -175,13 +221,15 @@ def _check_entries(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Non
     samples = numeric_matrix("'samples'", arrays["samples"])
     if not len(samples):
         raise ValueError("'samples' is empty")
-    check_finite("'samples'", samples)
+    # A table may have gaps.
+    check_finite("'samples'", np.where(np.isnan(samples), 0.0, samples) if header["columns"] else samples)
     for name in ("labels", "names"):
         if arrays[name].dtype.kind != "U" or arrays[name].shape != (len(samples),):
             found = f"shape {arrays[name].shape} and type {arrays[name].dtype}"
             raise ValueError(f"{name!r} has {found}, but expected {len(samples)} texts")
-    if len(header["columns"]) not in (0, samples.shape[1]):
-        raise ValueError(f"'columns' has {len(header['columns'])} names, but the samples have {samples.shape[1]}")
+    used = [column for column in header["columns"] if column.get("kind") != "left out"]
+    if header["columns"] and len(used) != samples.shape[1]:
+        raise ValueError(f"'columns' has {len(used)} that are used, but the samples have {samples.shape[1]}")
 
 
 def _is_list_of(value: Any, kind: type) -> bool:

@@ -1,7 +1,7 @@
 """One reader for each kind of data that a user brings: a table, files of arrays, images, arrays in memory."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 
 from ancr.features.decoding import UnreadableImageError
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
+from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
 from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
+from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
 from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts
-from ancr.samples.table_files import MISSING, Table, open_table, some
+from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, open_table, some
 
 _USUAL = {
     "data": ("data", "features", "X", "x", "fea", "feature"),
@@ -21,7 +23,7 @@ _USUAL = {
 }
 _NAMES = ("name", "image_names", "path")
 Target = str | Path | ArrayLike | None
-_TABLES, _ARRAYS = (".csv", ".parquet"), (".npz", ".npy", ".mat")
+_ARRAYS = (".npz", ".npy", ".mat")
 # Cells in memory at a time while a table is read: few enough for a cache, since a chunk is turned into columns.
 _CHUNK_CELLS = 2**14
 # Samples classified at a time: many blocks of every solver, and few enough for any dictionary.
@@ -36,14 +38,15 @@ def read_samples(
     strict: bool = False,
     pool: bool = False,
     images: bool = True,
+    kinds: Mapping[str, str] | None = None,
 ) -> Samples:
     """Read what a user named on the command line; a file is opened once.
 
     Parameters
     ----------
     path : path-like
-        ``.csv``, ``.npz``, ``.npy``, ``.mat`` or ``.parquet``; a folder with one sub-folder of images per class; or a
-        CSV with the columns ``path`` and ``label``.
+        ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx``; ``.npz``, ``.npy`` or ``.mat``; a folder with one sub-folder of
+        images per class; or a CSV with the columns ``path`` and ``label``.
     label : str or None
         Column or array that holds the labels.
     features : str
@@ -54,6 +57,8 @@ def read_samples(
         Whether data may come without any labels, and links out of a folder are not followed: what is read is shown.
     images : bool
         Whether a CSV with the columns ``path`` and ``label`` lists images; otherwise it is a table.
+    kinds : mapping or None
+        What the user wants some columns of a table to be: a kind, ``"drop"``, or ``"id"``, which names samples.
 
     Raises
     ------
@@ -63,7 +68,7 @@ def read_samples(
     path = Path(path).expanduser()
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
-    table = open_table(path) if path.suffix.lower() in _TABLES and not path.is_dir() else None
+    table = open_table(path) if path.suffix.lower() in TABLES and not path.is_dir() else None
     is_list = table is not None and path.suffix.lower() == ".csv" and images and lists_images(table)
     if path.is_dir() or is_list:
         if label is not None:
@@ -73,7 +78,11 @@ def read_samples(
         return read_images(found, features, strict)
     if features != "pixels" and not pool:
         raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
-    return read_table(table, target=label, pool=pool) if table else read_arrays(path, target=label, pool=pool)
+    if table:
+        return read_table(table, target=label, pool=pool, kinds=kinds)
+    if kinds:
+        raise ValueError(f"{path} is no table: its columns have no names")
+    return read_arrays(path, target=label, pool=pool)
 
 
 def read_images(found: Samples, features: str, strict: bool = False) -> Samples:
@@ -97,29 +106,39 @@ def _warn_of_broken(names: Sequence[str], broken: dict[int, str]) -> None:
 
 
 def read_table(
-    table: Table, data: str | Sequence[str] | None = None, target: str | None = None, pool: bool = False
+    table: Table,
+    data: str | Sequence[str] | None = None,
+    target: str | None = None,
+    pool: bool = False,
+    kinds: Mapping[str, str] | None = None,
 ) -> Samples:
-    """A table of numbers, with a column of labels, and perhaps columns of names and of the split."""
+    """A table, with a column of labels, and perhaps columns of names and of the split."""
     path = table.path
     label = _name_of(path, table.columns, target, "label", needed=not pool)
-    aside = [name for name in ("is_train", *_NAMES) if name in table.columns and name != label]
+    kinds = checked_kinds(kinds or {}, [name for name in table.columns if name != label])
+    names = next((name for name, kind in kinds.items() if kind == "id"), None)
+    aside = [name for name in ("is_train", *_NAMES) if name in table.columns and name != label and name not in kinds]
     columns = [data] if isinstance(data, str) else list(data or _vector_columns(table, label, *aside))
     if not columns:
         beside = f" beside the column {label!r} of labels" if label else ""
-        raise ValueError(f"{path} has no column of numbers{beside}")
-    names = next((name for name in _NAMES if name in aside), None)
-    wanted = [*columns, *filter(None, [label, names]), *(["is_train"] if "is_train" in aside else [])]
+        raise ValueError(f"{path} has no column to learn from{beside}")
+    names = names or next((name for name in _NAMES if name in aside), None)
+    split = "is_train" if "is_train" in aside else None
+    wanted = list(dict.fromkeys([*columns, *filter(None, [label, names, split])]))
     table.check_columns(wanted)
-    vectors: list[np.ndarray] = []
     labels: list[str | None] = []
     texts, flags = [], []
-    for chunk in table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns))):
-        vectors.append(chunk.numbers(columns))
-        labels += chunk.labels(label) if label else [None] * len(vectors[-1])
-        texts += chunk.texts(names) if names else []
-        flags += chunk.flags("is_train") if "is_train" in aside else []
+
+    def noted(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            yield chunk
+            labels.extend(chunk.labels(label) if label else [None] * len(chunk))
+            texts.extend(chunk.texts(names) if names else [])
+            flags.extend(chunk.flags(split) if split else [])
+
+    chunks = table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns)))
     samples = Samples.of(
-        np.concatenate(vectors),
+        _rows(table, read_columns(noted(chunks), columns, kinds)),
         labels,
         texts or None,
         where=str(path),
@@ -131,6 +150,18 @@ def read_table(
     )
     _warn_of_doubtful_classes(samples)
     return samples
+
+
+def _rows(table: Table, columns: list[RawColumn]) -> np.ndarray:
+    """Columns as a matrix; texts that early chunks of a file took for numbers are read again, as they are written."""
+    values = [column.values() for column in columns]
+    mixed = [place for place, column in enumerate(columns) if column.is_mixed]
+    if mixed:
+        names = [columns[place].name for place in mixed]
+        again = open_table(table.path).chunks(names, _CHUNK_CELLS)
+        for place, column in zip(mixed, read_columns(again, names, dict.fromkeys(names, "category")), strict=True):
+            values[place] = column.values()
+    return as_matrix(values)
 
 
 def _vector_columns(table: Table, *others: str) -> list[str]:
@@ -146,7 +177,7 @@ def read_arrays(
 ) -> Samples:
     """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files."""
     if path.suffix.lower() not in _ARRAYS:
-        expected = ", ".join((*_ARRAYS, *_TABLES))
+        expected = ", ".join((*_ARRAYS, *TABLES))
         raise ValueError(f"{path} ends in {path.suffix!r}, but expected {expected}")
     read = _npy_pair if path.suffix.lower() == ".npy" else _named_arrays
     arrays = read(path, data, target, pool)
@@ -244,21 +275,24 @@ def _split(path: Path, flags: np.ndarray, count: int) -> np.ndarray:
 
 
 def samples_in_memory(X: object, y: object, name: str = "data", image_shape: tuple[int, int] | None = None) -> Samples:
-    """Arrays or a frame, and labels, of which some may be absent."""
-    vectors, labels = np.asarray(X, dtype=float), np.asarray(y, dtype=object)
+    """Arrays or a frame, and labels, of which some may be absent; a frame may have gaps, texts and categories."""
+    is_frame = hasattr(X, "columns")
+    columns, vectors = frame_rows(X) if is_frame else ((), np.asarray(X, dtype=float))
+    labels = np.asarray(y, dtype=object)
     if vectors.ndim != 2 or labels.shape != vectors.shape[:1]:
         raise ValueError(f"X of shape {vectors.shape} and y of shape {labels.shape}: expected one row of X per label")
-    check_finite("X", vectors, first=0)
+    if not is_frame:
+        check_finite("X", vectors, first=0)
+        columns = tuple(map(str, range(vectors.shape[1]))) if image_shape is None else ()
     if image_shape is not None and np.prod(image_shape) != vectors.shape[1]:
         raise ValueError(f"image_shape={image_shape}, but samples have {vectors.shape[1]} values")
-    columns = getattr(X, "columns", range(vectors.shape[1]) if image_shape is None else ())
     return Samples.of(
         vectors,
         label_texts("y", y),
         first=0,
         name=name,
-        features="table" if hasattr(X, "columns") else "array",
-        columns=tuple(map(str, columns)),
+        features="table" if is_frame else "array",
+        columns=columns,
         image_shape=image_shape,
     )
 
@@ -266,7 +300,7 @@ def samples_in_memory(X: object, y: object, name: str = "data", image_shape: tup
 def read_queries(
     path: str | Path,
     features: str,
-    columns: Sequence[str] = (),
+    plan: ColumnPlan,
     width: int | None = None,
     rows: int = CHUNK_ROWS,
     *,
@@ -280,8 +314,9 @@ def read_queries(
         A table or a file of arrays; or a folder of images, or one image.
     features : str
         The features that the model was trained on, as in `Samples.features`.
-    columns : sequence of str
-        Columns that the model was trained on, found by name in a table; other columns are not read.
+    plan : ColumnPlan
+        Columns that the model was trained on, found by name in a table; other columns are not read, and said to be
+        ignored.
     width : int or None
         Numbers that a vector must have.
     rows : int
@@ -296,8 +331,8 @@ def read_queries(
         raise ValueError(f"{path} is a folder, but the model was trained on a table")
     if features != "table":
         parts = _image_parts(path, features, rows, strict)
-    elif path.suffix.lower() in _TABLES:
-        parts = _table_parts(path, columns, rows)
+    elif path.suffix.lower() in TABLES:
+        parts = _table_parts(path, plan, rows)
     else:
         parts = _array_parts(path, rows)
     for samples in parts:
@@ -332,14 +367,18 @@ def _array_parts(path: Path, rows: int) -> Iterator[Samples]:
         yield samples.take(np.arange(start, min(start + rows, len(samples))))
 
 
-def _table_parts(path: Path, columns: Sequence[str], rows: int) -> Iterator[Samples]:
+def _table_parts(path: Path, plan: ColumnPlan, rows: int) -> Iterator[Samples]:
     table = open_table(path)
-    columns = list(columns) or _vector_columns(table)
+    columns = list(plan.kinds) or _vector_columns(table)
     table.check_columns(columns, " that the model was trained on")
     names = next((name for name in _NAMES if table.columns.count(name) == 1 and name not in columns), "")
+    known = {"", *plan.names, *columns, names, *_USUAL["label"]}
+    if extra := [name for name in table.columns if name not in known]:
+        _warn(f"{path.name}: the model does not know the columns {some(extra, 5)}; they are ignored")
     for chunk in table.chunks([*columns, names] if names else columns, rows):
         texts = chunk.texts(names) if names else None
-        yield Samples.of(chunk.numbers(columns), names=texts, first=chunk.first)
+        found = as_matrix([column.values() for column in read_columns([chunk], columns, plan.kinds)])
+        yield Samples.of(found, names=texts, first=chunk.first, columns=tuple(columns))
 
 
 def _warn(message: str) -> None:

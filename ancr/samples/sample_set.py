@@ -1,6 +1,6 @@
 """What a user brings: samples as vectors, the labels that some of them have, their names, and what they look like."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,8 +8,12 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ancr._core.messages import counted
-from ancr.samples.column_plan import ColumnPlan
-from ancr.samples.table_files import label_text
+from ancr.samples.column_kinds import Column
+from ancr.samples.column_plan import ColumnPlan, share_one_range
+from ancr.samples.table_files import cell_text, label_text
+
+# More columns without names are taken for features of a network, whose columns have one unit but not one range.
+_MANY_COLUMNS = 100
 
 
 class DataWarning(UserWarning):
@@ -23,7 +27,8 @@ class Samples:
     Attributes
     ----------
     vectors : ndarray of shape (n_samples, n_features)
-        One row per sample, before any preparation.
+        One row per sample, before any preparation: numbers; in a table with other columns, numbers and texts as
+        objects. NaN and None are gaps.
     target : ndarray of int
         Class of each sample as an index into ``class_names``; −1 for a sample without a label.
     class_names : ndarray of str
@@ -135,6 +140,11 @@ class Samples:
             image_paths=tuple(self.image_paths[i] for i in numbers) if self.image_paths else (),
         )
 
+    def with_labels(self, labels: np.ndarray) -> "Samples":
+        """The same samples with other labels, one for each."""
+        class_names, target = encoded(labels.tolist())
+        return replace(self, target=target, class_names=class_names)
+
     def labelled(self) -> "Samples":
         """The samples that have a label; fewer than two classes are an error."""
         kept = self.take(self.target >= 0) if self.n_unlabelled else self
@@ -146,10 +156,37 @@ class Samples:
             raise ValueError(f"{where} holds {many}{only}, but at least two are needed")
         return kept
 
-    def plan(self, standardize: bool | None = None) -> ColumnPlan:
-        """How columns are prepared; ``standardize`` is what the user asked for, None for nothing."""
+    def plan(
+        self, standardize: bool | None = None, asked: Mapping[str, str] | None = None, settle: bool = True
+    ) -> ColumnPlan:
+        """How columns are prepared.
+
+        Parameters
+        ----------
+        standardize : bool or None
+            What the user asked for; None asks the labelled samples.
+        asked : mapping or None
+            What the user wants some columns to be.
+        settle : bool
+            Whether these samples decide what is open; otherwise each training part does.
+        """
+        if self.features == "array":  # nothing says what its columns are, so none is left out
+            likely = len(self.columns) <= _MANY_COLUMNS and not share_one_range(self.vectors)
+            plan = ColumnPlan(tuple(map(Column, self.columns)), standardize, likely)
+        else:
+            plan = ColumnPlan.of(self.vectors, self.columns, standardize, asked)
+        if self.columns and not plan.used:
+            where = Path(self.origin).name or "X"
+            raise ValueError(f"{where} has no column to learn from; {plan.described()}")
+        if not settle:
+            return replace(plan, reason=plan.described())
         options = ("--standardize", "--no-standardize") if self.origin else ("standardize=True", "standardize=False")
-        return ColumnPlan.of(self.vectors, self.columns, standardize, options)
+        known = self.target >= 0
+        return plan.settled(self.vectors[known], self.target[known] if known.any() else None, options)
+
+    def cells(self, row: int) -> list[tuple[str, str]]:
+        """Columns and values of a sample of a table as texts, for people; empty for other sources."""
+        return [(name, shown_cell(value)) for name, value in zip(self.columns, self.vectors[row], strict=False)]
 
     def bunch(self) -> Bunch:
         """The samples as scikit-learn's data sets are."""
@@ -166,6 +203,13 @@ class Samples:
             citation="",
             DESCR=f"{len(self)} samples of {counted(len(self.class_names), 'class', 'classes')} from {self.origin}",
         )
+
+
+def shown_cell(value: object) -> str:
+    """A cell of a table for people: a number in six digits, a text as it is, nothing for a gap."""
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return cell_text(value)
 
 
 def encoded(labels: Sequence[str | None], where: str = "y") -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Rows of a ``.csv`` or ``.parquet`` file, a chunk at a time, and what counts as a missing cell or an absent label.
+"""Rows of a table on disk (CSV, TSV, Parquet, Excel), a chunk at a time, and what counts as a missing cell or label.
 
 Whatever is wrong with a file is a ValueError of one line that says where.
 """
@@ -7,7 +7,8 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from datetime import date, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from ancr._core.messages import one_line, shown
 
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 # Cells of a column of numbers that say that there is none, in any case: what pandas takes for missing, and two marks.
 MISSING = frozenset({"", "#n/a", "#na", "-", "-nan", "<na>", "?", "n/a", "na", "nan", "none", "null"})
+# In a column of words, two of them are answers to some questions.
+_WORDS = frozenset({"none", "-"})
 _FLAGS = {"1": True, "true": True, "train": True, "0": False, "false": False, "test": False}
 # A file without line ends, which is not a table, must not fill the memory.
 _LONGEST_LINE = 2**26
@@ -44,9 +48,42 @@ def cell_text(value: object) -> str:
     """A cell as text; whole numbers without a decimal point."""
     if isinstance(value, str):
         return value.strip()
-    if value is None:
+    if value is None or is_scalar_nan(value) or is_pandas_na(value):
         return ""
+    if isinstance(value, date):
+        return _iso_date(value)
     return str(int(value) if isinstance(value, float | np.floating) and value.is_integer() else value).strip()
+
+
+def _iso_date(value: date) -> str:
+    """A date, and its time unless that is midnight."""
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    text = value.isoformat(sep="T", timespec="seconds")
+    return text[:10] if text[10:] == "T00:00:00" else text
+
+
+def as_number(text: str, decimal: str = ".") -> float | None:
+    """The number that a text says, or None."""
+    if text in ("True", "False"):
+        return float(text == "True")
+    if decimal == "," and text.count(",") == 1 and "." not in text:
+        text = text.replace(",", ".")
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _iso_dates(cells: np.ndarray) -> list[str | None]:
+    """Dates as texts, and times only where a column has some; None where one is missing."""
+    known = cells[~np.isnat(cells)]
+    is_date = bool((known == known.astype("datetime64[D]")).all())
+    return [None if text == "NaT" else text for text in np.datetime_as_string(cells, unit="D" if is_date else "s")]
+
+
+class NotANumberError(ValueError):
+    """A cell in a column of numbers that is no number."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +100,18 @@ class Chunk:
         Columns by name: texts of a CSV file, values of a Parquet file.
     lines : sequence of int
         Line of each row in a CSV file.
+    decimal : str
+        The decimal point: a comma in files that separate columns by semicolons.
     """
 
     path: Path
     first: int
     cells: Mapping[str, Sequence[Any] | np.ndarray]
     lines: Sequence[int] = ()
+    decimal: str = "."
+
+    def __len__(self) -> int:
+        return len(next(iter(self.cells.values())))
 
     def where(self, i: int, name: str) -> str:
         """File, row and column of a cell, for messages."""
@@ -83,34 +126,41 @@ class Chunk:
         """A column of labels."""
         return [label_text(value) for value in self.cells[name]]
 
-    def numbers(self, names: Sequence[str]) -> np.ndarray:
-        """Columns as a matrix; a cell that is not a finite number is an error that says where it is."""
-        return np.column_stack([self._numbers(name) for name in names])
+    def words(self, name: str) -> np.ndarray:
+        """A column as texts, None where one is missing; dates and times as ISO 8601 writes them."""
+        cells = self.cells[name]
+        if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
+            cells = _iso_dates(cells)
+        texts = [cell_text(value) for value in cells]
+        found = np.empty(len(texts), dtype=object)
+        found[:] = [None if text.lower() in MISSING and text.lower() not in _WORDS else text for text in texts]
+        return found
 
-    def _numbers(self, name: str) -> np.ndarray:
+    def numbers(self, name: str) -> np.ndarray:
+        """A column as numbers, NaN where one is missing; any other cell is an error that says where it is."""
         cells = self.cells[name]
         if not isinstance(cells, np.ndarray) or cells.dtype.kind in "biufO":
             try:
                 numbers = np.array(cells, dtype=np.float64)
-                if np.isfinite(numbers).all():
+                if not np.isinf(numbers).any():
                     return numbers
             except (TypeError, ValueError):
                 pass
-        return np.array([self._number(i, name, text) for i, text in enumerate(self.texts(name))])
+        if isinstance(cells, np.ndarray) and cells.dtype.kind == "m":
+            return cells / np.timedelta64(1, "s")
+        texts = self.words(name) if isinstance(cells, np.ndarray) and cells.dtype.kind == "M" else self.texts(name)
+        return np.array([self._number(i, name, text) for i, text in enumerate(texts)])
 
-    def _number(self, i: int, name: str, text: str) -> float:
-        if text in ("True", "False"):
-            return float(text == "True")
-        if text.lower() in MISSING:
-            raise ValueError(f"{self.where(i, name)}: the value is missing; fill it in, or remove the row or column")
-        try:
-            number = float(text)
-        except ValueError:
-            raise ValueError(
-                f"{self.where(i, name)}: {shown(text)} is not a number; correct it, or remove the column"
-            ) from None
+    def _number(self, i: int, name: str, text: str | None) -> float:
+        if text is None or text.lower() in MISSING:
+            return math.nan
+        number = as_number(text, self.decimal)
+        if number is None:
+            raise NotANumberError(
+                f"{self.where(i, name)}: {shown(text)} is not a number; correct it, empty it, or leave the column out"
+            )
         if not math.isfinite(number):
-            raise ValueError(f"{self.where(i, name)}: {shown(text)} is infinite; correct it, or remove the row")
+            raise ValueError(f"{self.where(i, name)}: {shown(text)} is infinite; correct it, or empty it")
         return number
 
     def flags(self, name: str) -> list[bool]:
@@ -168,15 +218,15 @@ def some(names: Sequence[object], most: int = 20, longest: int = 40) -> str:
 
 
 def open_table(path: Path) -> Table:
-    """Open a ``.csv`` or ``.parquet`` file."""
-    if path.suffix.lower() != ".csv":
-        return _open_parquet(path)
+    """Open a ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx`` file."""
+    kind = path.suffix.lower()
+    if kind in (".parquet", ".xlsx"):
+        return _open_parquet(path) if kind == ".parquet" else _open_excel(path)
     numbered = csv_rows(path)
+    _, (mark,) = next(numbered)
     _, header = next(numbered, (0, []))
     if not header:
         raise ValueError(f"{path} is empty")
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
-        raise ValueError(f"{path} has one column, {shown(header[0])}; separate columns by commas")
     columns = [name.strip() for name in header]
 
     def read(names: Sequence[str], rows: int) -> Iterator[Chunk]:
@@ -185,7 +235,7 @@ def open_table(path: Path) -> Table:
             lines, cells = zip(*part, strict=True)
             _check_lengths(path, columns, first, part)
             by_column = list(zip(*cells, strict=True))
-            yield Chunk(path, first, {columns[j]: by_column[j] for j in places}, lines)
+            yield Chunk(path, first, {columns[j]: by_column[j] for j in places}, lines, "," if mark == ";" else ".")
             first += len(part)
 
     return Table(path, columns, read)
@@ -204,7 +254,7 @@ def _check_lengths(path: Path, columns: list[str], first: int, part: list[tuple[
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield ``(line number, cells)`` of the rows that are not blank.
+    """Yield ``(0, [mark between columns])`` and then ``(line number, cells)`` of the rows that are not blank.
 
     Raises
     ------
@@ -212,8 +262,16 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         If the file is not text in UTF-8 (with or without a byte order mark), or not CSV.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(_lines(path, file), strict=True)
         try:
+            lines = _lines(path, file)
+            first = []  # with blank lines, which count for the numbers in messages
+            for line in lines:
+                first.append(line)
+                if line.strip():
+                    break
+            mark = _mark(path, "".join(first))
+            yield 0, [mark]
+            rows = csv.reader(chain(first, lines), delimiter=mark, strict=True)
             for cells in rows:
                 if cells:
                     yield rows.line_num, cells
@@ -221,6 +279,13 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             raise ValueError(_not_utf8(path)) from error
         except csv.Error as error:
             raise ValueError(f"{path}, line {rows.line_num}: {error}; is a quotation mark missing?") from error
+
+
+def _mark(path: Path, header: str) -> str:
+    """What separates columns: commas, unless the header has none but semicolons, as spreadsheets write, or tabs."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    return "," if "," in header else next((mark for mark in ";\t" if mark in header), ",")
 
 
 def _lines(path: Path, file: Any) -> Iterator[str]:
@@ -243,6 +308,31 @@ def _not_utf8(path: Path) -> str:
         place = error.start
     line = content.count(b"\n", 0, place) + 1
     return f"{path}, line {line}: byte 0x{content[place]:02x} is not UTF-8; save it as CSV in UTF-8"
+
+
+def _open_excel(path: Path) -> Table:
+    """The first sheet of a workbook; its first row names the columns."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise ImportError("reading .xlsx needs openpyxl: pip install 'ancr[data]'") from error
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        book.close()
+    except Exception as error:  # zipfile, the parser of XML and openpyxl raise many kinds
+        raise ValueError(f"{path} is not an Excel file that can be read: {one_line(error)}") from error
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    columns = [cell_text(name) for name in rows[0]]
+
+    def read(names: Sequence[str], count: int) -> Iterator[Chunk]:
+        for start in range(1, len(rows), count):
+            by_column = list(zip(*rows[start : start + count], strict=True))
+            yield Chunk(path, start, {name: by_column[columns.index(name)] for name in names})
+
+    return Table(path, columns, read)
 
 
 def _open_parquet(path: Path) -> Table:

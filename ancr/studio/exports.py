@@ -31,11 +31,6 @@ def model(recogniser: Recogniser) -> Model:
     data, snapshot = recogniser.source.data, recogniser.snapshot()
     if snapshot.n_classes < 2:
         raise ActionError("Label samples of at least two classes first; then there is a model.")
-    return Model(
-        changed(snapshot.classifier, {"temperature": recogniser.temperature(snapshot.classifier)}),
-        data.vectors[snapshot.members],
-        snapshot.labels,
-        data.names[snapshot.members],
-        features=data.features,
-        plan=recogniser.source.plan,
-    )
+    temperature = recogniser.temperature(snapshot.classifier)
+    labelled = data.take(snapshot.members).with_labels(snapshot.labels)
+    return Model.of(changed(snapshot.classifier, {"temperature": temperature}), labelled, recogniser.source.plan)

@@ -4,6 +4,7 @@ Labels, pictures and exports go by it, so that adding, deleting, renaming and re
 """
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,9 +49,16 @@ def contents(samples: Samples) -> list[str]:
     names = [b""] * len(samples) if has_counted_names(samples) else [encoded(name) for name in samples.names.tolist()]
     found = []
     for start in range(0, len(samples), _CHUNK):
-        rows = np.ascontiguousarray(samples.vectors[start : start + _CHUNK], dtype=np.float64) + 0.0  # no −0
-        found += [digest(row.tobytes() + name) for row, name in zip(rows, names[start : start + _CHUNK], strict=True)]
+        rows = _row_bytes(samples.vectors[start : start + _CHUNK])
+        found += [digest(row + name) for row, name in zip(rows, names[start : start + _CHUNK], strict=True)]
     return found
+
+
+def _row_bytes(rows: np.ndarray) -> list[bytes]:
+    """Each row as bytes that equal rows share; a table with words as JSON, where NaN and None are gaps."""
+    if rows.dtype.kind == "O":
+        return [json.dumps(row).encode() for row in rows.tolist()]
+    return [row.tobytes() for row in np.ascontiguousarray(rows, dtype=np.float64) + 0.0]  # no −0
 
 
 def has_counted_names(samples: Samples) -> bool:

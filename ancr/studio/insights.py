@@ -2,6 +2,9 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from scipy.special import softmax
 from ancr.certificate.solution import Solution
 from ancr.classifiers.controls import flat
 from ancr.classifiers.settings import chosen
+from ancr.samples.sample_set import Samples
 from ancr.studio.recogniser import MOST_LEFT_OUT, Fitted, Snapshot
 
 # Samples of a pool that are judged at a time; of more, a random part.
@@ -114,25 +118,21 @@ def chosen_settings(snapshot: Snapshot, report: Callable[[int, int], None]) -> d
     return {"settings": flat(chosen(search)), "accuracy": float(search.best_score_), "tried": tried}
 
 
-def compared(snapshot: Snapshot, name: str, image_shape: tuple[int, int] | None) -> dict[str, Any]:
+def compared(snapshot: Snapshot, data: Samples) -> dict[str, Any]:
     """Methods on the same folds of the labelled samples: a table, confusions and a learning curve."""
-    from ancr import compare
+    from ancr.comparison.run import DEFAULT_PROTOCOLS, compare_source
+    from ancr.comparison.split_sources import UserSource
     from ancr.comparison.verdict import learning_means
 
     part = snapshot.some(MOST_LEFT_OUT)
     smallest = min(np.unique(part.labels, return_counts=True)[1])
     if smallest < 2:
         raise ValueError("Every class needs at least two labelled samples before methods can be compared.")
-    comparison = compare(
-        part.samples[part.members],
-        part.labels,
-        list(_METHODS),
-        folds=int(min(5, max(2, smallest))),
-        standardize=part.plan.standardize,
-        jobs=1,
-        name=name,
-        image_shape=image_shape,
-    )
+    samples = replace(data.take(part.members), origin="", is_train=None).with_labels(part.labels)
+    kinds = {column.name: column.kind if column.is_used else "drop" for column in part.plan.columns}
+    source = UserSource(samples, int(min(5, max(2, smallest))), part.plan.standardize, kinds=kinds)
+    with TemporaryDirectory() as folder:
+        comparison = compare_source(source, list(_METHODS), DEFAULT_PROTOCOLS, Path(folder), jobs=1)
     answer, answers = comparison.answer, {}
     for result in comparison.results:
         rows, predicted = result.pooled("rows"), result.pooled("predicted")

@@ -158,7 +158,7 @@ class Jobs:
         work = {
             "audit": lambda: insights.audit_of(self._snapshot(), held_out),
             "choose": lambda: insights.chosen_settings(self._snapshot(), self._report_choice),
-            "compare": lambda: insights.compared(self._snapshot(), source.data.name, source.data.image_shape),
+            "compare": lambda: insights.compared(self._snapshot(), source.data),
         }
         self.long.request(name, work[name])
         self._tell()

@@ -94,6 +94,6 @@ def _by_identity(entry: dict[str, Any], ids: dict[str, str]) -> dict[str, Any]:
 
 def _fingerprint(samples: Samples) -> str:
     """What the first line says about a table."""
-    digest = hashlib.blake2b(np.ascontiguousarray(samples.vectors).data, digest_size=12)
+    digest = hashlib.blake2b(np.ascontiguousarray(samples.vectors).tobytes(), digest_size=12)
     digest.update("\n".join(samples.names.tolist()).encode(errors="surrogateescape"))
     return f"{len(samples)} samples {digest.hexdigest()}"

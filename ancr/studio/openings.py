@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +94,7 @@ def open_source(
     images: str | Path | None = None,
     features: str = "hog",
     home: str | Path | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Source:
     """Load what a person named on the command line.
 
@@ -108,6 +110,8 @@ def open_source(
         For a folder of images: ``"hog"``, ``"pixels"`` or the name of a network.
     home : path-like or None
         Where the journal of data that is not a file is kept; None means the platform's folder for data.
+    kinds : mapping or None
+        What the user wants some columns of a table to be.
     """
     if path is None and images is None:
         return _digits(load_digits(), state_home("digits", home))
@@ -128,11 +132,11 @@ def open_source(
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        samples = read_samples(path, label, features, pool=True, images=images is None)
+        samples = read_samples(path, label, features, pool=True, images=images is None, kinds=kinds)
     notes = [f"{one_line(warning.message)}." for warning in caught if issubclass(warning.category, DataWarning)]
     if images is not None:
         samples = replace(samples, image_paths=_listed_images(samples.names.tolist(), Path(images).expanduser()))
-    source = _images(path, samples) if samples.features == features else _table(path, samples)
+    source = _images(path, samples) if samples.features == features else _table(path, samples, kinds)
     source.data = _printable(source.data)
     source.notes = notes + source.notes
     return source
@@ -166,10 +170,12 @@ def _digits(bunch: Bunch, state: Path) -> Source:
     return Source(samples, state, ColumnPlan(), draws=True, notes=[note])
 
 
-def _table(path: Path, samples: Samples) -> Source:
-    plan = samples.plan()
-    shape = None if plan.standardize else _square(samples.vectors)
-    return _file(path, replace(samples, image_shape=shape), plan, classifier=first_classifier(not plan.standardize))
+def _table(path: Path, samples: Samples, kinds: Mapping[str, str] | None) -> Source:
+    plan = samples.plan(asked=kinds)
+    shape = None if plan.prepares else _square(samples.vectors)
+    notes = [f"Columns: {plan.reason}."] if plan.columns else []
+    first = first_classifier(not plan.standardize)
+    return _file(path, replace(samples, image_shape=shape), plan, classifier=first, notes=notes)
 
 
 def _file(path: Path, samples: Samples, plan: ColumnPlan, **more: Any) -> Source:
@@ -198,6 +204,8 @@ def _written(text: str) -> str:
 
 def _square(vectors: np.ndarray) -> tuple[int, int] | None:
     """The shape of images, if vectors look like square ones: a side from 8 to 64 and values of one range from 0."""
+    if vectors.dtype.kind != "f":
+        return None
     side = round(vectors.shape[1] ** 0.5)
     looks = side * side == vectors.shape[1] and 8 <= side <= 64 and vectors.min() >= 0
     return (side, side) if looks and share_one_range(vectors) else None
@@ -234,11 +242,11 @@ def _model(path: Path) -> Source | None:
         model.labels.tolist(),
         model.names,
         features=model.features,
-        columns=model.plan.columns,
+        columns=tuple(model.plan.kinds),
         image_shape=_square(model.samples),
     )
     note = f"A model of {model.method} on {len(samples)} samples."
-    return _file(path, samples, model.plan, classifier=model.classifier, is_model=True, notes=[note])
+    return _file(path, samples, model.plan.of_used(), classifier=model.classifier, is_model=True, notes=[note])
 
 
 def _images(path: Path, samples: Samples) -> Source:

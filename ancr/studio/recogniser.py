@@ -142,7 +142,7 @@ class Snapshot:
     def vectors(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """The labelled samples as a classifier sees them, and the function that prepared them."""
         vectors = self.samples[self.members]
-        prepare = self.plan.fit(vectors)
+        prepare = self.plan.fit(vectors, self.labels)
         return prepare(vectors), prepare
 
     def fit(self) -> Fitted:
@@ -266,7 +266,7 @@ class Recogniser:
         own = self._own_place(query)
         if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
             return Recogniser._by_matrix, query.top
-        if applies_to(query.classifier) and not self.source.plan.standardize:
+        if applies_to(query.classifier) and not self.source.plan.prepares:
             return Recogniser._over_few, query.power, query.top
         return Recogniser._by_all, key(query.classifier), own, query.top
 

@@ -36,6 +36,7 @@ class Views:
             "features": source.data.features,
             "n_features": source.data.vectors.shape[1],
             "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
+            "kinds": [column.kind for column in source.plan.columns[:_SHOWN_COLUMNS]],
             "pictures": self.pictures.has_pictures,
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
@@ -99,7 +100,7 @@ class Views:
         """Columns and values of a sample."""
         values = self.source.data.vectors[index, :most].tolist()
         columns = self.source.data.columns[:most] or [f"feature {j + 1}" for j in range(len(values))]
-        return [[name, float(f"{value:.6g}")] for name, value in zip(columns, values, strict=True)]
+        return [[name, _shown(value)] for name, value in zip(columns, values, strict=True)]
 
     def whole(self, index: int) -> dict[str, Any]:
         """A sample with all columns that a page shows."""
@@ -221,3 +222,10 @@ class Views:
         members, given, answered = found["answers"][method]
         here = members[(given == truth) & (answered == predicted)]
         return {"samples": [self.describe(int(i)) for i in np.unique(here)[:_SHOWN_SAMPLES]], "total": len(here)}
+
+
+def _shown(value: Any) -> float | str | None:
+    """A cell for a page: a number in six digits, a text as it is, None for a gap."""
+    if isinstance(value, str) or value is None or np.isnan(value):
+        return value if isinstance(value, str) else None
+    return float(f"{value:.6g}")

@@ -197,17 +197,17 @@ class Studio:
 
     def _row_vector(self, row: Any, sample: Any) -> np.ndarray:
         """A row that was edited: the values sent, and those of a sample where the page does not show all columns."""
-        samples = self.source.data.vectors
+        samples, columns = self.source.data.vectors, self.source.data.columns
         width = samples.shape[1]
-        vector = np.zeros(width, samples.dtype) if sample is None else samples[self.state.index(sample)].copy()
+        empty = np.full(width, None) if samples.dtype.kind == "O" else np.zeros(width, samples.dtype)
+        vector = empty if sample is None else samples[self.state.index(sample)].copy()
         if not isinstance(row, list) or len(row) > width:
-            raise ActionError(f"A row has {width} numbers.")
+            raise ActionError(f"A row has {width} values.")
+        kinds = [column.kind for column in self.source.plan.columns] or ["number"] * width
         for place, value in enumerate(row):
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not abs(value) <= 1e30:
-                name = self.source.data.columns[place] if self.source.data.columns else f"feature {place + 1}"
-                raise ActionError(f"{name} must be a number.")
-            vector[place] = value
+            name = columns[place] if columns else f"feature {place + 1}"
+            if kinds[place] != "left out":
+                vector[place] = _cell(name, value, kinds[place], bool(columns))
         return vector
 
     def _on_answer(self, queries: list[Query]) -> list[Any]:
@@ -219,3 +219,17 @@ class Studio:
             judgement if isinstance(judgement, ActionError) else self.views.answer(query, judgement)
             for query, judgement in zip(queries, judgements, strict=True)
         ]
+
+
+def _cell(name: str, value: Any, kind: str, gaps: bool) -> float | str | None:
+    """A cell that a page sent: a number, or a text where a column has texts; None for a gap, where one may be."""
+    if kind == "number":
+        if value is None and gaps:
+            return float("nan")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not abs(value) <= 1e30:
+            raise ActionError(f"{name} must be a number.")
+        return float(value)
+    if value is not None and not isinstance(value, str):
+        value = str(value)
+    return value or None

@@ -92,6 +92,7 @@ def make_folder(folder):
     from PIL import Image
 
     from ancr import CRCClassifier
+    from ancr.samples.column_kinds import Column
     from ancr.samples.column_plan import ColumnPlan
     from ancr.samples.model_file import Model
 
@@ -100,7 +101,8 @@ def make_folder(folder):
     labels = rng.integers(0, 2, len(rows))
     header = ",".join([*names, "label"])
     np.savetxt(folder / "data.csv", np.c_[rows, labels], delimiter=",", header=header, comments="", fmt="%.3g")
-    Model(CRCClassifier(), rows[:99], labels[:99].astype(str), np.arange(99).astype(str), plan=ColumnPlan(names)).save(
+    plan = ColumnPlan(tuple(map(Column, names)))
+    Model(CRCClassifier(), rows[:99], labels[:99].astype(str), np.arange(99).astype(str), plan=plan).save(
         folder / "model.npz"
     )
     for number in range(40):

@@ -133,9 +133,9 @@ BAD = {
     "header.csv": ("a,b,target\n", "header.csv has a header but no rows"),
     "one.csv": ("a,b,target\n1,2,x\n3,4,x\n", "holds 1 class: 'x', but at least two are needed"),
     "prose.csv": ("Once upon a time.\nThere was, they say,\na king, a queen, and more,\n", "prose.csv"),
-    "words.csv": ("a,target\nred,x\nblue,y\n", "row 1 (line 2), column 'a': 'red' is not a number"),
+    "words.csv": ("a,target\n1,x\nblue,y\n", "row 2 (line 3), column 'a': 'blue' is not a number"),
     "prose.txt": ("Once upon a time", "ends in '.txt', but expected"),
-    "holes.csv": ("a,target\n1,x\n,x\n3,y\n4,y\n", "row 2 (line 3), column"),
+    "holes.csv": ("a,target\n,x\n,x\n,y\n,y\n", "has no column to learn from; left out: a (empty)"),
     "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 sample"),
     "bytes.npz": ("not an archive", "bytes.npz"),
 }

@@ -190,7 +190,7 @@ def test_answers_do_not_depend_on_the_chunks(model, tmp_path, monkeypatch):
 
 def test_predict_holds_only_a_chunk_in_memory(model, tmp_path):
     data = big_table(tmp_path / "big.csv", 2000)
-    sizes = [len(samples) for samples in read_queries(data, "table", Model.load(model).plan.columns, rows=300)]
+    sizes = [len(samples) for samples in read_queries(data, "table", Model.load(model).plan, rows=300)]
     assert sizes == [300] * 6 + [200]
 
 
@@ -235,14 +235,14 @@ def test_labels_stay_as_they_are_written(tmp_path):
         assert Model.load(tmp_path / "m.npz").labels.tolist() == list(labels)
 
 
-def test_columns_with_one_range_are_left_alone_and_it_is_said(tmp_path, wine):  # noqa: F811
+def test_training_samples_choose_whether_to_standardize_and_it_is_said(tmp_path, wine):  # noqa: F811
     digits = tmp_path / "digits.csv"
     load_digits(as_frame=True).frame.head(300).to_csv(digits, index=False)
     for data, options, expected, said in (
-        (digits, [], False, "columns share the range 0 to 16 and are used as they are (--standardize scales them)"),
-        (wine, [], True, "columns are standardized, because their ranges differ (--no-standardize uses them as they"),
-        (digits, ["--standardize"], True, "columns are standardized"),
-        (wine, ["--no-standardize"], False, "values are used as they are"),
+        (digits, [], False, "64 numbers; values are used as they are (nearest neighbours are right for 9"),
+        (wine, [], True, "13 numbers; columns are standardized (nearest neighbours are right for 9"),
+        (digits, ["--standardize"], True, "64 numbers; columns are standardized"),
+        (wine, ["--no-standardize"], False, "13 numbers; values are used as they are"),
     ):
         result = ancr("train", data, "-o", tmp_path / "m.npz", "--method", "CRC", *options)
         assert f"{data}: {said}" in result.stderr

@@ -104,12 +104,13 @@ def test_an_array_is_scaled_like_a_frame():
     array, table = (ancr.compare(each, y, **options) for each in (X, frame))
     assert array.best.accuracies.tolist() == table.best.accuracies.tolist()
     for text in (repr(array), array.to_html()):
-        assert "olumns are standardized, because their ranges differ (standardize=False uses them as they are)" in text
+        assert "13 numbers; columns are standardized (nearest neighbours are right for 9" in text
     digits = ancr.compare(*load_digits(return_X_y=True), **options)
-    assert "columns share the range 0 to 16 and are used as they are (standardize=True scales them)" in repr(digits)
+    assert "64 numbers; values are used as they are (nearest neighbours are right for 9" in repr(digits)
     wide = np.hstack([X, np.random.default_rng(0).random((len(X), 100))])
-    with pytest.warns(UserWarning, match="standardize=True"):
-        assert "values are used as they are" in repr(ancr.compare(wide, y, **options))
+    assert "113 numbers; values are used as they are (nearest neighbours are right for" in repr(
+        ancr.compare(wide, y, **options)
+    )
 
 
 def test_one_warning_for_all_cells():

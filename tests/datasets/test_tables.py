@@ -107,8 +107,8 @@ def test_bad_files(tmp_path):
     np.save(tmp_path / "t.npy", X)
     with pytest.raises(ValueError, match=r"t_labels\.npy does not exist"):
         load_table(tmp_path / "t.npy")
-    (tmp_path / "t.csv").write_text("pet,p,label\nrex,1,dog\n")
-    with pytest.raises(ValueError, match=r"row 1 \(line 2\), column .pet.: .rex. is not a number"):
+    (tmp_path / "t.csv").write_text("p,label\n1,dog\n2,cat\nrex,dog\n")
+    with pytest.raises(ValueError, match=r"row 3 \(line 4\), column .p.: .rex. is not a number"):
         load_table(tmp_path / "t.csv")
 
 

@@ -30,8 +30,9 @@ export function picture(sample) {
   if (sample.picture) {
     return el("img", { src: `/api/picture/${sample.id}`, alt: `Picture of ${sample.name}`, loading: "lazy", class: "pixels" });
   }
+  if (sample.row && sample.row.length === 1) return el("p", { class: "cell", text: String(sample.row[0][1] ?? "–") });
   const list = el("dl");
-  for (const [name, value] of sample.row || []) list.append(el("dt", { text: name }), el("dd", { text: String(value) }));
+  for (const [name, value] of sample.row || []) list.append(el("dt", { text: name }), el("dd", { text: String(value ?? "–") }));
   return list;
 }
 

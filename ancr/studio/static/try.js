@@ -85,13 +85,20 @@ async function pick(id) {
   run();
 }
 
+// A column of numbers; arrays have no others.
+function isNumber(place) { return (studio.state.kinds[place] || "number") === "number"; }
+
 async function editor(id) {
   const { row, name } = await ask(`/api/row/${id}`);
   const fields = row.map(([column, value], place) => {
-    const input = el("input", { type: "number", step: "any", id: `cell-${place}`, value: String(value) });
+    const input = isNumber(place)
+      ? el("input", { type: "number", step: "any", id: `cell-${place}`, value: String(value ?? "") })
+      : el(studio.state.kinds[place] === "text" ? "textarea" : "input", { id: `cell-${place}` });
+    if (!isNumber(place)) input.value = value ?? "";
     input.addEventListener("input", () => {
-      const numbers = fields.map((field) => field.valueAsNumber);
-      if (numbers.every(Number.isFinite)) { query = { kind: "row", body: { row: numbers, sample: id } }; run(); }
+      const cells = fields.map((field, at) => (field.value === "" ? null : isNumber(at) ? field.valueAsNumber : field.value));
+      const known = cells.every((cell, at) => (cell === null ? studio.state.kinds.length > 0 : !isNumber(at) || Number.isFinite(cell)));
+      if (known) { query = { kind: "row", body: { row: cells, sample: id } }; run(); }
     });
     return input;
   });

@@ -1,0 +1,342 @@
+"""Tables as people have them: units, gaps, categories, dates, texts; the same from Python, command line and studio."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ancr
+from ancr.samples.column_kinds import columns_of
+from ancr.samples.column_plan import ColumnPlan, TableColumns
+from ancr.samples.column_steps import OneShare, WithoutStrays
+from ancr.samples.model_file import Model
+from ancr.samples.readers import read_samples
+from tests.command_line import invoke
+
+pd = pytest.importorskip("pandas")
+N = 120
+COLUMNS = ["id", "island", "bill", "mass", "sex", "tagged", "seen", "unit", "notes"]
+SAID = "2 numbers, 1 yes/no (tagged), 1 date (seen) and 2 categories (island, sex)"
+LEFT = "left out: id (identifier), unit (constant), notes (empty)"
+
+
+def birds():
+    """A table with units, gaps, categories, a date, an identifier, a constant, an empty column, and 10⁹ in one cell."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(N) % 3
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(1, N + 1),
+            "island": np.array(["Biscoe", "Dream", "Torgersen"])[(kind + (rng.random(N) < 0.3)) % 3],
+            "bill": np.round(38 + 5 * kind + rng.normal(size=N), 2),
+            "mass": np.round(3500 + 900 * (kind == 2) + 200 * rng.normal(size=N)),
+            "sex": rng.choice(["male", "female"], N),
+            "tagged": rng.choice(["yes", "no"], N),
+            "seen": pd.to_datetime("2007-11-01") + pd.to_timedelta(rng.integers(0, 90, N), unit="D"),
+            "unit": "mm",
+            "notes": np.full(N, np.nan),
+            "species": np.array(["Adelie", "Chinstrap", "Gentoo"])[kind],
+        }
+    )
+    frame.loc[[3, 50], "bill"] = np.nan
+    frame.loc[rng.random(N) < 0.1, "sex"] = None
+    frame.loc[7, "mass"] = 1e9
+    return frame
+
+
+def texts():
+    """Questions of three intents."""
+    rng = np.random.default_rng(1)
+    words = {
+        "card": ["my card was stolen", "card lost abroad", "block the card now", "new card please"],
+        "loan": ["rate of a loan", "repay my loan early", "loan for a house", "what loan can I get"],
+        "login": ["password forgotten", "cannot log in", "reset the password", "locked out of my login"],
+    }
+    fillers = ["please help", "today", "thank you very much", "it is urgent", "since yesterday", "as soon as possible"]
+    rows = [
+        (f"{first} {rng.choice(fillers)} {rng.integers(1000)}", intent)
+        for intent, firsts in words.items()
+        for first in firsts * 6
+    ]
+    return pd.DataFrame(rows, columns=["question", "intent"])
+
+
+def write(frame, path):
+    """A frame as a file of the kind that the suffix says."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    elif path.name.startswith("semicolon"):
+        frame.to_csv(path, sep=";", decimal=",", index=False)
+    else:
+        frame.to_csv(path, sep="\t" if path.suffix == ".tsv" else ",", index=False)
+    return path
+
+
+def predicted(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+FILES = ["birds.csv", "birds.tsv", "semicolon.csv", "birds.parquet", "birds.xlsx"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_kind_of_file_is_the_same_table(name, tmp_path):
+    frame = birds()
+    samples = read_samples(write(frame, tmp_path / name), "species")
+    plan = samples.plan()
+    assert plan.reason == f"{SAID}; {LEFT}; columns are standardized"
+    prepared = plan.fit(samples.vectors)(samples.vectors)
+    expected = TableColumns().fit(frame.drop(columns="species"), frame["species"])
+    np.testing.assert_allclose(prepared, expected.transform(frame), rtol=0, atol=1e-12)
+    assert expected.plan_.kinds == plan.kinds
+    assert np.abs(prepared).max() < 4  # 10⁹ in one cell
+
+
+def test_polars_is_pandas():
+    pl = pytest.importorskip("polars")
+    frame = birds()
+    other = pl.from_pandas(frame.drop(columns="notes"))
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1)).fit(other.drop("species"), other["species"])
+    assert (
+        pipeline["columns"].plan_.reason
+        == f"{SAID}; left out: id (identifier), unit (constant); columns are standardized"
+    )
+    same = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1)).fit(frame.drop(columns="species"), frame["species"])
+    np.testing.assert_allclose(pipeline.predict_proba(other), same.predict_proba(frame), rtol=0, atol=1e-9)
+    assert np.mean(same.predict(frame) == frame["species"]) > 0.95
+
+
+def test_python_command_line_and_studio_give_the_same_labels(tmp_path):
+    pytest.importorskip("starlette")
+    frame = birds()
+    path = write(frame, tmp_path / "birds.csv")
+    options = ["--label", "species", "--method", "ANCR", "--set", "alpha=0.1", "--drop", "island"]
+    trained = invoke(["train", path, *options, "-o", tmp_path / "m.npz"])
+    said = (
+        "2 numbers, 1 yes/no (tagged), 1 date (seen) and 1 category (sex); left out: id (identifier), island (as asked)"
+    )
+    assert f"{path}: {said}, unit (constant), notes (empty); columns are standardized\n" in trained.stderr
+    assert invoke(["predict", tmp_path / "m.npz", path, "-o", tmp_path / "out.csv"]).exit_code == 0
+    rows = predicted(tmp_path / "out.csv")
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1), kinds={"island": "drop"})
+    labels = pipeline.fit(frame.drop(columns="species"), frame["species"]).predict(frame).tolist()
+    assert [row["label"] for row in rows] == labels
+    assert rows[0]["unlike"].count("(witnesses ") == 3
+    assert studio_labels(path, "species", {"island": "drop"}) == labels
+
+
+def studio_labels(path, label, kinds=None):
+    from ancr.studio.openings import open_source
+    from ancr.studio.recogniser import Query
+    from ancr.studio.workbench import Studio
+
+    studio = Studio(open_source(path, label, kinds=kinds))
+    try:
+
+        def answers():  # in the worker's thread, which alone touches the state
+            classifier = studio.state.adjusted({"alpha": 0.1, "space__normalize": True})
+            vectors = studio.source.data.vectors
+            return [answer.label for answer in studio.recogniser.judge([Query(v, None, classifier) for v in vectors])]
+
+        return studio.worker.submit("read", answers).result()
+    finally:
+        studio.close()
+
+
+ALONE = """
+import importlib.abc, sys
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("matplotlib", "torch", "starlette", "polars", "dask", "PIL", "skimage"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from ancr.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_saved_model_predicts_from_the_raw_table_elsewhere(tmp_path):
+    frame = birds()
+    options = ["--label", "species", "--method", "ANCR", "-o", tmp_path / "m.npz"]
+    assert invoke(["train", write(frame, tmp_path / "birds.csv"), *options]).exit_code == 0
+    new = frame.drop(columns=["species", "id", "unit", "notes"]).head(30)[
+        ["seen", "tagged", "sex", "mass", "bill", "island"]
+    ]
+    new["colour"] = "black"
+    new.loc[0, "island"], new.loc[1, "bill"], new.loc[2, ["sex", "seen"]] = "Ross", np.nan, None
+    write(new, tmp_path / "new.csv")
+
+    def predict(name):
+        command = [sys.executable, "-c", ALONE, "predict", "m.npz", name, "-o", "out.csv"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    result = predict("new.csv")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == "warning: new.csv: the model does not know the columns colour; they are ignored\n"
+    model = Model.load(tmp_path / "m.npz").build()
+    assert [row["label"] for row in predicted(tmp_path / "out.csv")] == model.predict(new).tolist()
+    write(new.drop(columns=["mass", "island"]), tmp_path / "less.csv")
+    assert (
+        "less.csv lacks the columns island, mass that the model was trained on; it has seen"
+        in predict("less.csv").stderr
+    )
+    with pytest.raises(ValueError, match="X lacks the columns island, mass; it has seen, tagged, sex, bill, colour"):
+        model.predict(new.drop(columns=["mass", "island"]))
+
+
+def test_explanations_are_in_the_columns_of_the_table():
+    frame = birds()
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1)).fit(frame.drop(columns="species"), frame["species"])
+    query = frame.loc[[0]].assign(bill=60.0)
+    (why,) = pipeline.explain(query, top=3)
+    assert [row["island"] for row in why.rows] == frame["island"].iloc[why.why.indices].tolist()
+    assert (why.unlike[0].column, why.unlike[0].value) == ("bill", "60")
+    assert sum(each.share for each in why.unlike) <= 1.0 + 1e-12
+    assert f"row {why.why.indices[0]}, " in str(why)
+
+
+def test_an_audit_shows_the_values_of_rows(tmp_path):
+    path = write(birds(), tmp_path / "birds.csv")
+    assert invoke(["audit", path, "--label", "species", "--id", "id", "-o", tmp_path / "out"]).exit_code == 0
+    (first, *_) = predicted(tmp_path / "out" / "audit.csv")
+    row = birds().set_index("id").loc[int(first["sample"])]
+    assert (first["island"], first["unit"]) == (row["island"], "mm")
+    assert f"island {row['island']}" in (tmp_path / "out" / "audit.html").read_text()
+
+
+def test_a_table_of_texts_is_a_first_class_case(tmp_path):
+    pytest.importorskip("starlette")
+    frame = texts()
+    path = write(frame, tmp_path / "questions.csv")
+    told = "1 text (question); values are used as they are"
+    trained = invoke(
+        ["train", path, "--label", "intent", "--method", "ANCR", "--set", "alpha=0.1", "-o", tmp_path / "m.npz"]
+    )
+    assert trained.stderr == f"{path}: {told}\n"
+    assert invoke(["predict", tmp_path / "m.npz", path, "-o", tmp_path / "out.csv"]).exit_code == 0
+    rows = predicted(tmp_path / "out.csv")
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1)).fit(frame[["question"]], frame["intent"])
+    labels = pipeline.predict(frame).tolist()
+    assert [row["label"] for row in rows] == labels == studio_labels(path, "intent")
+    assert np.mean(np.array(labels) == frame["intent"]) == 1.0
+    assert rows[0]["because_1"].partition(": ")[2] in set(frame["question"])
+    (why,) = pipeline.explain(pd.DataFrame({"question": ["I forgot the password"]}), top=1)
+    assert (why.label, "password" in why.rows[0]["question"]) == ("login", True)
+    new = pd.DataFrame({"question": [None, "§§", "Λ"]})
+    assert len(pipeline.predict(new)) == 3
+    assert invoke(["next", tmp_path / "m.npz", path, "-n", "2"]).stdout.count("\n") == 2
+    assert told in invoke(["audit", path, "--label", "intent", "-o", tmp_path / "audit"]).stderr
+    compared = invoke(["compare", path, "--label", "intent", "--methods", "CRC", "--no-figures", "-o", tmp_path / "c"])
+    assert told in compared.stderr
+    accuracy = [json.loads(line)["accuracy"] for line in (tmp_path / "c" / "cells.jsonl").read_text().splitlines()]
+    assert np.mean(accuracy) > 90
+
+
+def test_a_plan_file_and_options_say_what_columns_are(tmp_path):
+    path = write(birds(), tmp_path / "birds.csv")
+    (tmp_path / "plan.toml").write_text('[columns]\nmass = "category"\nseen = "drop"\nunit = "text"\n')
+    options = ["--label", "species", "--method", "CRC", "--columns", tmp_path / "plan.toml", "--column", "unit=drop"]
+    trained = invoke(["train", path, *options, "-o", tmp_path / "m.npz"])
+    assert (
+        "1 number, 1 yes/no (tagged) and 3 categories (island, mass, sex); left out: id (identifier), seen (as"
+        in trained.stderr
+    )
+    for content, message in (("mass = ", "Invalid"), ("columns = 3", "expected a table [columns]")):
+        (tmp_path / "plan.toml").write_text(content)
+        assert message in invoke(["train", path, *options, "-o", tmp_path / "m.npz"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([1.0, 2.0, np.nan], "number"),
+        (["Yes", "no", None], "yes/no"),
+        (["true", "false", "true"], "yes/no"),
+        (["2024-01-31", "2024-02-01T10:30:00", None], "date"),
+        (["31.01.2024", "01.02.2024", "02.02.2024"], "date"),
+        (["1/31/2024", "2/1/2024", None], "date"),
+        (["31/1/2024", "2/1/2024", None], "date"),
+        (["red", "blue", "red"], "category"),
+        (["none", "-", "none"], "category"),
+        (["the first of three texts", "a second one of them", "and this is the last"], "text"),
+        ([f"A-{i}" for i in range(30)], "left out"),
+        ([float(i) for i in range(30)], "left out"),
+        ([3.0, 3.0, 3.0], "left out"),
+        ([np.nan, np.nan, np.nan], "left out"),
+    ],
+)
+def test_kinds_of_columns(cells, kind):
+    rows = np.array([cells, [1.0, 2.5] * (len(cells) // 2) + [0.5] * (len(cells) % 2)], dtype=object).T
+    assert columns_of(rows, ["this", "other"])[0].kind == kind
+
+
+def test_identifiers_go_by_name_too():
+    rows = np.array([[17.0, 4.0, 9.0, 12.0], [17.0, 4.0, 9.0, 12.0]]).T
+    assert [column.kind for column in columns_of(rows, ["PassengerId", "paid"])] == ["left out", "number"]
+
+
+def test_every_column_counts_the_same():
+    frame = birds().drop(columns="species")
+    columns = TableColumns().fit(frame)
+    variances = np.bincount(columns.sources_, columns.transform(frame).var(axis=0))
+    used = variances[columns.plan_.used]
+    np.testing.assert_allclose(used, 1 / len(used), rtol=1e-9)
+    assert len(columns.get_feature_names_out()) == columns.transform(frame).shape[1]
+
+
+def test_frequent_gaps_are_a_column_of_their_own():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 2))
+    values[:50, 0], values[0, 1] = np.nan, np.nan
+    columns = TableColumns(standardize=True).fit(pd.DataFrame(values, columns=["a", "b"]))
+    assert columns.get_feature_names_out().tolist() == ["a_1", "b", "a_2"]
+    third = columns.transform(pd.DataFrame({"a": [np.nan, 0.0], "b": [0.0, np.nan]}))[:, 2]
+    assert third[0] > 0 > third[1]
+
+
+def test_strays_are_drawn_in_and_nothing_else_is():
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.normal(size=300), rng.random(300) < 0.05, rng.exponential(size=300)]).astype(float)
+    np.testing.assert_array_equal(WithoutStrays().fit_transform(values), values)
+    values[5] = 1e9, 1e9, -1e9
+    assert np.abs(WithoutStrays().fit_transform(values)).max() < 30
+
+
+def test_one_share_of_constant_columns():
+    assert OneShare().fit_transform(np.ones((5, 2))).tolist() == [[0.0, 0.0]] * 5
+
+
+def test_training_samples_choose_whether_to_standardize():
+    from sklearn.datasets import load_digits, load_wine
+    from sklearn.decomposition import PCA
+
+    X, y = load_digits(return_X_y=True)
+    components = PCA(40).fit_transform(X[:600])
+    names = [f"component {i}" for i in range(40)]
+    plan = ColumnPlan.of(components, names).settled(components, y[:600])
+    assert plan.standardize is False
+    assert "40 numbers; values are used as they are (nearest neighbours are right for" in plan.reason
+    assert "standardize=True if not)" in plan.reason
+    X, y = load_wine(return_X_y=True)
+    assert ColumnPlan.of(X, [f"c{i}" for i in range(13)]).settled(X, y).standardize is True
+
+
+def test_words_after_thousands_of_numbers_are_read_as_they_are_written(tmp_path):
+    cells = ["1.50"] * 9000 + ["low", "high"] * 9000
+    (tmp_path / "late.csv").write_text(
+        "a,b,label\n" + "".join(f"{c},{i % 7},{'xy'[i % 2]}\n" for i, c in enumerate(cells))
+    )
+    vectors = read_samples(tmp_path / "late.csv").vectors
+    assert vectors[:2, 0].tolist() == ["1.50", "1.50"]
+    (tmp_path / "late.csv").write_text("a,label\n" + "1.50,x\n" * 9000 + "low,y\n")
+    with pytest.raises(ValueError, match=r"row 9001 \(line 9002\), column 'a': 'low' is not a number"):
+        read_samples(tmp_path / "late.csv")
