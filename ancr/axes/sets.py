@@ -75,7 +75,7 @@ def _project_at_any_scale(rows: Array, radius: float) -> Array:
 
 
 def _check_radius(radius: Any, dtype: Any) -> float:
-    """The radius as a float; raises if it is no positive number that the points' precision can hold."""
+    """The radius as a float; raises if it is not a positive number that the points' precision can hold."""
     with naming("radius"):
         value = float(radius) if isinstance(radius, Real) or getattr(radius, "ndim", None) == 0 else float("nan")
     bounds = np.finfo(np.float32 if is_single(dtype) else np.float64)

@@ -313,7 +313,7 @@ class CodePathDisplay:
         query : array-like of shape (n_features,)
             One sample.
         param : str
-            A parameter of the classifier: ``"alpha"``, ``"relaxation"``, ``"gamma"``.
+            A parameter of the classifier: ``"alpha"``, ``"relaxation"``, ``"space__gamma"``.
         values : array-like or None
             Its values; None means 25 from 1e-4 to 10, evenly spaced on a logarithmic scale.
         ax : matplotlib Axes or None

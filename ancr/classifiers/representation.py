@@ -44,6 +44,7 @@ from ancr.axes.spaces import SPACE_CONSTRAINTS, Space, SpaceLike, asks_for_inner
 from ancr.certificate.solution import Solution
 from ancr.classifiers.estimator_base import BaseEstimator, ClassifierMixin
 from ancr.classifiers.sample_weights import weights_of_samples
+from ancr.classifiers.settings import chosen
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.solvers import PARAMETER_CONSTRAINTS, Solver, make_solver
@@ -64,8 +65,8 @@ def check_two_classes(classes: Array) -> None:
 
 
 def chosen_classifier(estimator: Any) -> CodingClassifier:
-    """The fitted classifier of the family that an estimator is, or that it chose, if it is a search."""
-    found = getattr(estimator, "best_estimator_", estimator)
+    """The fitted classifier of the family that an estimator is, or that it chose if it is a search or holds one."""
+    found = chosen(getattr(estimator, "estimator_", estimator))
     if not isinstance(found, CodingClassifier):
         raise ValueError(f"estimator must be a fitted classifier of ancr, got {type(estimator).__name__}")
     check_is_fitted(found)

@@ -98,7 +98,7 @@ def reproduce(
 
 def _minutes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     if value is not None and math.isnan(value):
-        raise click.BadParameter("nan is no number of minutes.")
+        raise click.BadParameter("nan is not a number of minutes.")
     return value
 
 

@@ -34,6 +34,7 @@ from ancr._core.progress import progress_bars
 from ancr.certificate.solution import Solution
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import described
+from ancr.classifiers.settings import chosen
 from ancr.comparison.cells import Answers, Cell, CellFile, Key
 from ancr.comparison.protocols import Method
 from ancr.comparison.split_sources import Split, SplitSource, learning_share
@@ -139,7 +140,7 @@ def checked_labels(predicted: Any, split: Split) -> np.ndarray:
     known = set(np.asarray(split.y).tolist())
     for label in labels.tolist():
         if label not in known:
-            raise ValueError(f"predict returned {label!r}, which is no class of the training labels")
+            raise ValueError(f"predict returned {label!r}, which is not a class of the training labels")
     return labels
 
 
@@ -280,7 +281,7 @@ def predict_certified(classifier: Any, queries: np.ndarray) -> tuple[Any, Callab
     certified. The share is None for closed forms and for classifiers of other packages.
     """
     steps, final = (classifier[:-1], classifier[-1]) if isinstance(classifier, Pipeline) else (None, classifier)
-    final = getattr(final, "best_estimator_", final)
+    final = chosen(final)
     if not isinstance(final, BaseRepresentationClassifier):
         return classifier.predict(queries), lambda: None
     proofs: list[Any] = []

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -70,7 +71,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "reject_label": [Integral, Real, str, None],
     }
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit the search, and learn how far its answers can be trusted.
 
         Parameters
@@ -79,14 +80,17 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Training samples.
         y : array-like of shape (n_samples,)
             Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples, for the search.
         **fit_params : dict
-            ``sample_weight`` and ``groups``, for the search.
+            ``groups``, for the search.
 
         Returns
         -------
         self
         """
         self._validate_params()
+        fit_params |= {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = clone(ANCRClassifierCV() if self.estimator is None else self.estimator).fit(X, y, **fit_params)
         if not hasattr(fitted, "held_out_"):
             raise ValueError(f"estimator must be a search of ancr, which holds samples out, got {self.estimator!r}")
@@ -103,6 +107,32 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def n_features_in_(self) -> int:
         """Number of features seen by `fit`."""
         return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Names of the features, if X had string names."""
+        return self.estimator_.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(ANCRClassifierCV() if self.estimator is None else self.estimator)
+        tags.input_tags.pairwise, tags.array_api_support = inner.input_tags.pairwise, inner.array_api_support
+        return tags
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, rejected or not, as the search gives them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+
+        Returns
+        -------
+        array of shape (n_queries, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
 
     def _missing_label(self, classes: Any) -> Any:
         """The label that stands for no answer."""

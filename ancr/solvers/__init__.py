@@ -53,8 +53,8 @@ def solve(
     Parameters
     ----------
     atoms : array-like of shape (n_atoms, n_features)
-        Rows are atoms, used as given unless ``normalize`` or ``power`` ask otherwise. Arrays of other libraries are
-        processed on their device, and the solution's arrays are of the same kind.
+        Rows are atoms, used as given unless ``space`` asks otherwise. Arrays of other libraries are processed on their
+        device, and the solution's arrays are of the same kind.
     queries : array-like of shape (n_queries, n_features)
         Rows are queries, used as given.
     alpha : float, default=1e-3

@@ -4,12 +4,15 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifierCV, Space
+from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifierCV, Space, next_to_label
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
 from ancr.model_selection import RejectOption
@@ -77,6 +80,20 @@ def test_the_least_certain_are_left_out(digits, names):
     confidence = clf.confidence(queries)
     assert confidence[kept].min() >= clf.trust_.threshold > confidence[~kept].max()
     assert (answers[kept] == label[truth][kept]).mean() > clf.estimator_.score(queries, label[truth])
+
+
+def test_scikit_learn_and_other_functions_take_it_for_its_search():
+    X, y = load_iris(return_X_y=True)
+    one = {"constraints": ["simplex"], "alphas": [0.1], "relaxations": [None], "rules": ["res"]}
+    inner = RejectOption(RepresentationClassifierCV(spaces=["precomputed"], **one), precision=0.5)
+    assert get_tags(inner).input_tags.pairwise
+    assert np.isfinite(cross_val_score(inner, X @ X.T, y, cv=3)).all()
+    assert has_fit_parameter(inner, "sample_weight")
+    frame = load_iris(as_frame=True).data
+    clf = RejectOption(RepresentationClassifierCV(spaces=["linear"], **one)).fit(frame, y, sample_weight=np.ones(150))
+    assert clf.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(clf.predict_proba(frame), clf.estimator_.predict_proba(frame))
+    np.testing.assert_array_equal(next_to_label(clf, X, 3), next_to_label(clf.estimator_, X, 3))
 
 
 def test_the_reject_label_must_not_be_a_label(digits):
