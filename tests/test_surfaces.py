@@ -170,6 +170,22 @@ def test_compare_and_audit_leave_out_what_train_leaves_out(table, tmp_path):
     ].accuracies.tolist()
 
 
+def test_whole_numbers_beside_a_gap_are_one_label_in_every_file(tmp_path):
+    import pandas as pd
+
+    X, truth = units(np.random.default_rng(0))
+    frame = pd.DataFrame(X, columns=["big", "small", "share"])
+    frame["label"] = np.where(np.arange(N) == 3, np.nan, truth)
+    frame["is_train"] = (np.arange(N) % 2).astype(int)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", X=X, y=frame["label"])
+    for suffix in ("csv", "parquet", "npz"):
+        assert quietly(read_samples, tmp_path / f"t.{suffix}").class_names.tolist() == ["0", "1", "2"]
+    _, result = train(tmp_path / "t.csv", tmp_path)
+    assert "is_train sets 30 of 59 samples aside, but a model is trained on all of them" in result.stderr
+
+
 def test_labels_that_look_absent_are_classes_and_it_is_said(table):
     path, _, _ = table
     with pytest.warns(DataWarning, match="the label 'NA', 'none' is taken as a class; only an empty cell has no label"):

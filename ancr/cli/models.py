@@ -69,6 +69,9 @@ def train(
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
+    if samples.is_train is not None:
+        held = f"{len(samples) - samples.is_train.sum()} of {len(samples)}"
+        say(f"{reading.data}: is_train sets {held} samples aside, but a model is trained on all of them", err=True)
     say(f"{output}: {method} on {len(model.labels)} samples of {len(set(model.labels))} classes")
 
 

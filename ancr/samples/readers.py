@@ -14,7 +14,7 @@ from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
 from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
 from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
-from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts
+from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts, without_decimals
 from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, open_table, some
 
 _USUAL = {
@@ -139,7 +139,7 @@ def read_table(
     chunks = table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns)))
     samples = Samples.of(
         _rows(table, read_columns(noted(chunks), columns, kinds)),
-        labels,
+        without_decimals(labels),
         texts or None,
         where=str(path),
         name=path.stem,

@@ -243,6 +243,21 @@ def label_texts(where: str, labels: object) -> list[str | None]:
     return [label_text(_uncelled(value)) for value in array]
 
 
+def without_decimals(labels: list[str | None]) -> list[str | None]:
+    """Labels of a text file; ``1.0`` is ``1`` where all are so, as other files have whole numbers beside a gap.
+
+    Examples
+    --------
+    >>> from ancr.samples.sample_set import without_decimals
+    >>> without_decimals(["1.0", None, "-2.0"]), without_decimals(["1.0", "1.5"])
+    (['1', None, '-2'], ['1.0', '1.5'])
+    """
+    known = [label for label in labels if label is not None]
+    if not all(label.removeprefix("-").removesuffix(".0").isdecimal() and label.endswith(".0") for label in known):
+        return labels
+    return [None if label is None else label.removesuffix(".0") for label in labels]
+
+
 def _uncelled(value: object) -> object:
     """The text in a cell of MATLAB, which is an array."""
     if not isinstance(value, np.ndarray):

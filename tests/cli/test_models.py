@@ -227,7 +227,7 @@ def test_labels_stay_as_they_are_written(tmp_path):
     for name, labels in (
         ("zeros", "0011"),
         ("padded", ("01", "01", "02", "02")),
-        ("points", ("0.0", "0.0", "1.0", "1.0")),
+        ("points", ("0.0", "0.0", "1.5", "1.5")),
     ):
         data = tmp_path / f"{name}.csv"
         data.write_text("a,b,label\n" + "".join(f"{i},{i * i},{label}\n" for i, label in enumerate(labels)))
