@@ -123,7 +123,7 @@ def test_a_line_break_in_a_name_does_not_break_the_line(wine, tmp_path):  # noqa
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/null")
 def test_a_device_is_no_model(wine, tmp_path):  # noqa: F811
     result = ancr("predict", "/dev/null", wine, "-o", tmp_path / "labels.csv")
-    assert result.stderr == "Error: /dev/null is not an ancr model: it is no regular file\n"
+    assert result.stderr == "Error: /dev/null is not an ancr model: it is not a regular file\n"
 
 
 def test_columns_are_found_by_name(model, wine, tmp_path):  # noqa: F811

@@ -223,11 +223,11 @@ class Answering(Shy):
         (lambda n: [0], "shape (1,), expected (75,)"),
         (lambda n: np.zeros((n, 1), int), "shape (75, 1), expected (75,)"),
         (lambda n: None, "None, expected (75,)"),
-        (lambda n: np.full(n, 7), "7, which is no class of the training labels"),
-        (lambda n: np.full(n, 0.5), "0.5, which is no class of the training labels"),
-        (lambda n: np.full(n, np.nan), "nan, which is no class of the training labels"),
-        (lambda n: np.full(n, "0"), "'0', which is no class of the training labels"),
-        (lambda n: np.full(n, None), "None, which is no class of the training labels"),
+        (lambda n: np.full(n, 7), "7, which is not a class of the training labels"),
+        (lambda n: np.full(n, 0.5), "0.5, which is not a class of the training labels"),
+        (lambda n: np.full(n, np.nan), "nan, which is not a class of the training labels"),
+        (lambda n: np.full(n, "0"), "'0', which is not a class of the training labels"),
+        (lambda n: np.full(n, None), "None, which is not a class of the training labels"),
     ],
 )
 def test_answers_that_are_no_classes_are_a_failed_cell(tmp_path, iris, answer, message):
