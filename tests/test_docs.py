@@ -37,6 +37,7 @@ def test_get_started(names):
     assert names["clf"].best_score_ > 0.95
 
 
+@pytest.mark.all
 def test_comparing(names, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own, call = blocks("comparing.md")

@@ -17,7 +17,7 @@ from ancr.axes.quadratics import QUADRATICS, Quadratic
 from ancr.axes.sets import SETS
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import ADMM, ClosedForm, DeviceWorkingSet, HostWorkingSet, InteriorPoint, Relaxed, make_solver
-from tests.array_libraries import BACKENDS, converter
+from tests.array_libraries import converter
 from tests.conftest import PROBLEMS, named_problem
 from tests.marks import rarely
 from tests.oracle import best_by_quadprog
@@ -161,8 +161,8 @@ def test_certificates_of_mixed_quadratics_are_no_smaller_than_the_truth(name, co
         assert (worse.gap >= truth - 1e-10).all()
 
 
-@pytest.mark.parametrize(("quadratic", "constraint"), [("ridge", "simplex"), ("least_squares", "nonnegative")])
-@pytest.mark.parametrize("library", BACKENDS)
+@pytest.mark.parametrize(("quadratic", "constraint"), [("ridge", "simplex"), *rarely(("least_squares", "nonnegative"))])
+@pytest.mark.parametrize("library", ["numpy", *rarely("torch", "array_api_strict")])
 def test_known_answers_in_single_precision(library, quadratic, constraint):
     arrays = converter(library)
     for data in PROBLEMS:

@@ -41,6 +41,7 @@ WRONG = {
 }
 
 
+@pytest.mark.all
 def test_types_help_a_user(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "right.py").write_text(USER)
