@@ -123,12 +123,15 @@ def test_python_command_line_and_studio_give_the_same_labels(tmp_path):
         "2 numbers, 1 yes/no (tagged), 1 date (seen) and 1 category (sex); left out: id (identifier), island (as asked)"
     )
     assert f"{path}: {said}, unit (constant), notes (empty); columns are standardized\n" in trained.stderr
-    assert invoke(["predict", tmp_path / "m.npz", path, "-o", tmp_path / "out.csv"]).exit_code == 0
+    assert invoke(["predict", tmp_path / "m.npz", path, "--explain", "-o", tmp_path / "out.csv"]).exit_code == 0
     rows = predicted(tmp_path / "out.csv")
     pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1), kinds={"island": "drop"})
     labels = pipeline.fit(frame.drop(columns="species"), frame["species"]).predict(frame).tolist()
     assert [row["label"] for row in rows] == labels
     assert rows[0]["unlike"].count("(witnesses ") == 3
+    name, _, values = rows[0]["because_1"].partition(": ")
+    witness = frame.loc[int(name.removeprefix("row ")) - 1]
+    assert values.startswith(f"bill {witness['bill']:g} · mass {witness['mass']:.6g} · sex {witness['sex']} · tagged")
     assert studio_labels(path, "species", {"island": "drop"}) == labels
 
 
@@ -239,6 +242,34 @@ def test_a_table_of_texts_is_a_first_class_case(tmp_path):
     assert told in compared.stderr
     accuracy = [json.loads(line)["accuracy"] for line in (tmp_path / "c" / "cells.jsonl").read_text().splitlines()]
     assert np.mean(accuracy) > 90
+
+
+def test_the_studio_shows_labels_edits_and_searches_texts(tmp_path):
+    pytest.importorskip("starlette")
+    from ancr.studio.openings import open_source
+    from ancr.studio.workbench import Studio
+
+    frame = texts()
+    frame.loc[0, "intent"] = None
+    studio = Studio(open_source(write(frame, tmp_path / "questions.csv"), "intent"))
+    try:
+
+        def look():  # in the worker's thread, which alone touches the state
+            hits, answers = studio.views.search("RESET password"), []
+            for row in (["forgot my password"], [None]):
+                query = studio.query({"row": row})
+                answers.append(studio.recogniser.judge([query])[0].label)
+            return studio.views.describe(0), hits, answers, studio.views.overview()
+
+        notes = studio.source.notes
+        first, hits, answers, overview = studio.worker.submit("read", look).result()
+    finally:
+        studio.close()
+    assert (first["row"], first["label"]) == ([["question", frame.loc[0, "question"]]], None)
+    assert hits["total"] == frame["question"].str.contains("reset the password").sum() == 6
+    assert answers[0] == "login"
+    assert overview["kinds"] == ["text"]
+    assert "Columns: 1 text (question); values are used as they are." in notes
 
 
 def test_a_plan_file_and_options_say_what_columns_are(tmp_path):

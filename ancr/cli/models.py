@@ -1,6 +1,7 @@
 """Commands about models: ``ancr train`` and ``ancr predict``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,14 +81,18 @@ def train(
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=FILE, help="The .csv file to write.")
 @click.option("--raw-text", is_flag=True, help="Write text unchanged, even if a spreadsheet would run it.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="For a table: the values of the rows that decided, and the columns in which a row is least like them.",
+)
 @STRICT
-def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool) -> None:
+def predict(model: Path, data: Path, output: Path, raw_text: bool, explain: bool, strict: bool) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
-    margin to the second-best class, and the five training samples with the largest weights in its code; for a table
-    also the columns in which it is least like them. Columns are found by name. Text that a spreadsheet would run as a
-    formula gets an apostrophe in front.
+    margin to the second-best class, and the five training samples with the largest weights in its code. Columns of a
+    table are found by name. Text that a spreadsheet would run as a formula gets an apostrophe in front.
 
     \b
     Example:
@@ -103,39 +108,54 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool, strict: bool)
         trained, count = Model.load(model), 0
         chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], strict=strict)
         because = [f"{what}_{place}" for place in range(1, _TOP + 1) for what in ("because", "weight")]
-        unlike = ["unlike"] if len(trained.plan.used) > 1 else []
+        unlike = ["unlike"] if explain and len(trained.plan.used) > 1 else []
         with csv_file(output, ["sample", "label", "probability", "margin", *because, *unlike], raw_text) as write:
-            for row in _predictions(trained, chunks):
+            for row in _predictions(trained, chunks, explain):
                 write(row)
                 count += 1
     say(f"{output}: {count} samples")
 
 
-def _predictions(trained: "Model", chunks: Iterator["Samples"]) -> Iterator[list[str]]:
+def _predictions(trained: "Model", chunks: Iterator["Samples"], explain: bool) -> Iterator[list[str]]:
     """Lines of the output."""
     import numpy as np
 
-    pipeline, text = None, trained.plan.of_used().text
+    pipeline, called = None, _witness_names(trained, explain)
     for queries in chunks:
         pipeline = pipeline or trained.build()
         prepared = pipeline[:-1].transform(queries.vectors)
         decisions, *found = pipeline[-1].judge(prepared, top=_TOP)
-        unlike = _unlike(pipeline[0], prepared, queries, found[-1]) if len(trained.plan.used) > 1 else []
-        for number, (name, order, chance, why) in enumerate(
-            zip(queries.names, np.sort(decisions, axis=1), *found, strict=True)
-        ):
-            names = [str(trained.names[i]) for i in why.indices]
-            if text is not None:  # what decided is the text, not the number of its row
-                names = [f"{name}: {trained.samples[i, text]}" for name, i in zip(names, why.indices, strict=True)]
-            pairs = [each for name, weight in zip(names, why.weights, strict=True) for each in (name, f"{weight:.6g}")]
+        several = explain and len(trained.plan.used) > 1
+        unlike = _unlike(pipeline[0], prepared, queries, found[-1]) if several else [[]] * len(prepared)
+        lines = zip(queries.names, np.sort(decisions, axis=1), *found, unlike, strict=True)
+        for name, order, chance, why, columns in lines:
+            weights = zip(why.indices, why.weights, strict=True)
+            pairs = [text for i, weight in weights for text in (called(i), f"{weight:.6g}")]
             because = pairs + [""] * (2 * _TOP - len(pairs))
             row = [str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because]
-            yield [*row, *unlike[number : number + 1]]
+            yield [*row, *columns]
 
 
-def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list[str]:
-    """For each query, the columns in which it is least like its witnesses."""
+def _witness_names(trained: "Model", explain: bool) -> Callable[[int], str]:
+    """What a training sample is called: its name, with its text, or with its values if they are asked for."""
+    from ancr._core.messages import shown_cells
+    from ancr.samples.sample_set import shown_cell
+
+    columns = list(trained.plan.kinds)
+    if not columns or not (explain or trained.plan.text is not None):
+        return lambda i: str(trained.names[i])
+
+    @cache
+    def called(i: int) -> str:
+        cells = [(name, shown_cell(value)) for name, value in zip(columns, trained.samples[i], strict=True)]
+        return f"{trained.names[i]}: {shown_cells(cells, most=len(cells), longest=2000)}"
+
+    return called
+
+
+def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list[list[str]]:
+    """For each query, the columns in which it is least like its witnesses, in one cell."""
     from ancr.samples.table_pipeline import unlike_columns
 
     cells = dict(zip(columns.plan_.names, queries.vectors.T, strict=True))
-    return ["; ".join(map(str, each)) for each in unlike_columns(columns, prepared, cells, found)]
+    return [["; ".join(map(str, each))] for each in unlike_columns(columns, prepared, cells, found)]

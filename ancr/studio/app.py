@@ -49,6 +49,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         "/api/number/{number}": lambda request: views.describe(site.numbered(request)),
         "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
         "/api/surest": lambda request: views.surest(request.query_params.get("label")),
+        "/api/search": lambda request: views.search(request.query_params.get("text", "")),
         "/api/members": lambda request: views.members(request.query_params.get("label", "")),
         "/api/audit": lambda request: views.audit(),
         "/api/compare": lambda request: views.comparison(),

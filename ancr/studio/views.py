@@ -133,6 +133,18 @@ class Views:
         found = [i for i, given in enumerate(self.state.labels) if given == label]
         return {"samples": [self.describe(i) for i in found[:_SHOWN_SAMPLES]], "total": len(found)}
 
+    def search(self, text: str) -> dict[str, Any]:
+        """Samples that have all words of a text in their name or in their texts and categories, in any case."""
+        words = text.casefold().split()
+        found = [i for i in range(len(self.state.names)) if words and all(word in self._words(i) for word in words)]
+        return {"samples": [self.describe(i) for i in found[:_SHOWN_SAMPLES]], "total": len(found)}
+
+    def _words(self, index: int) -> str:
+        """The name of a sample and its cells that are texts, to search in."""
+        cells = self.source.data.vectors[index]
+        texts = [cell for cell in cells if isinstance(cell, str)] if cells.dtype.kind == "O" else []
+        return "\n".join([self.state.names[index], *texts]).casefold()
+
     def answer(self, query: Query, judgement: Judgement) -> dict[str, Any]:
         """An answer with its witnesses, and what the code makes of them."""
         chances, confidence, accepted = self.recogniser.probabilities(judgement, query.classifier)

@@ -64,8 +64,18 @@ function drawQuery() {
   const number = el("input", { type: "number", min: "1", max: String(state.samples), id: "number", placeholder: "1" });
   parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); const place = Number(number.value); if (place >= 1) ask(`/api/number/${place}`).then((found) => pick(found.id)).catch(() => {}); } },
     el("label", { for: "number", text: "Sample number" }), number, el("button", { text: "Show" })));
+  const words = el("input", { type: "search", id: "words" }), hits = el("div", { id: "hits" });
+  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); search(words.value, hits); } },
+    el("label", { for: "words", text: "Words in a name or a text" }), words, el("button", { text: "Search" })), hits);
   parts.push(el("div", { id: "editor" }));
   redraw(sampleBox, parts);
+}
+
+async function search(text, box) {
+  const found = await ask(`/api/search?text=${encodeURIComponent(text)}`).catch(() => null);
+  if (!found) return;
+  const tiles = found.samples.map((one) => tile(one, el("strong", { text: one.label ?? "no label" }), el("button", { text: "Try", "data-key": `try ${one.id}`, onclick: () => pick(one.id) })));
+  redraw(box, el("p", { class: "quiet", role: "status", text: found.total ? `${found.samples.length} of ${found.total} samples` : "No sample has these words." }), el("ul", { class: "tiles" }, ...tiles));
 }
 
 document.addEventListener("paste", (event) => {
