@@ -1,11 +1,13 @@
 """The family beside softmax, SVM, kNN and forests on pixels, deep features and tables of units.
 
-    python benchmarks/when_to_use.py     # writes benchmarks/results/when_to_use.md; about ten minutes on one core
+    python benchmarks/when_to_use.py            # writes results/when_to_use.md; about ten minutes on one core
+    python benchmarks/when_to_use.py FOLDER     # keeps what is finished in FOLDER, and resumes from it
 
 Five stratified folds, every method with settings chosen on the training folds (`ancr.compare`). USPS and Stanford 40
 take part where their data is found; of each set a stratified part is used, so that the script ends in minutes.
 """
 
+import sys
 import time
 from pathlib import Path
 
@@ -21,7 +23,7 @@ METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest")
 OUTPUT = Path(__file__).parent / "results" / "when_to_use.md"
 
 
-def main():
+def main(folder=None):
     rows = []
     for name, kind, load in (
         ("digits", "pixels, 64", lambda: sklearn_datasets.load_digits(return_X_y=True)),
@@ -37,14 +39,16 @@ def main():
             continue
         start = time.perf_counter()
         X, y = _part(X, y, 800)
-        comparison = ancr.compare(X, y, METHODS, name=name, jobs=1, learning_curve=False)
+        comparison = ancr.compare(
+            X, y, METHODS, name=name, jobs=1, learning_curve=False, output=folder and f"{folder}/{name}"
+        )
         rows.append((f"{name} ({kind}; {len(y)} samples, {len(np.unique(y))} classes)", comparison))
         print(comparison, f"{time.perf_counter() - start:.0f} s", sep="\n", flush=True)
     write_text(OUTPUT, table(rows))
 
 
 def table(rows):
-    """The table as Markdown: the best in bold, those not significantly worse with a ≈."""
+    """The table as Markdown: the best in bold, ≈ for those as good, ? for those that the samples cannot tell apart."""
     lines = ["| data | " + " | ".join(METHODS) + " |", "|---|" + "---:|" * len(METHODS)]
     for name, comparison in rows:
         results = {result.name: result for result in comparison.results}
@@ -54,7 +58,7 @@ def table(rows):
 
 def _entry(result):
     value = f"{result.mean:.1f}"
-    return f"**{value}**" if result.is_best else value if result.is_worse else f"{value} ≈"
+    return f"**{value}**" if result.is_best else f"{value} {result.symbol}".rstrip()
 
 
 def _bunch(bunch):
@@ -74,4 +78,4 @@ def _part(X, y, most):
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -202,9 +202,13 @@ def say(message: str, err: bool = False) -> None:
 
 
 def say_of(data: Path, samples: "Samples", plan: "ColumnPlan") -> None:
-    """Say which samples are left out and what is done with columns, on stderr."""
+    """Say which samples are left out, what is done with columns and what is doubtful about the data, on stderr."""
+    from ancr.samples.doubts import doubts
+
     for sentence in filter(None, (samples.left_out, plan.reason)):
         say(f"{data}: {sentence}", err=True)
+    for doubt in doubts(samples, plan):
+        say(f"warning: {data}: {doubt}", err=True)
 
 
 def check_output(output: Path, *inputs: Path) -> None:

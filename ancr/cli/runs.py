@@ -104,7 +104,11 @@ def _minutes(context: click.Context, option: click.Parameter, value: float | Non
 
 @click.command()
 @takes_samples
-@click.option("--folds", type=click.IntRange(2), help="Stratified folds. Default: the file's own split, otherwise 5.")
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    help="Stratified folds. Default: the file's own split, otherwise 5, or as many as the smallest class has samples.",
+)
 @click.option(
     "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
 )
@@ -148,7 +152,8 @@ def compare(
     """Compare methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
 
     A folder of images has one sub-folder per class. Every method chooses its settings on the training folds. The report
-    says which method is best, whether the others are significantly worse, how long each takes, and what to do next.
+    says which method is best, which are as good, which are worse and which cannot be told apart, how long each takes,
+    and what to do next.
 
     Your own classifier takes part as package.module:Classifier, or file.py:Classifier: a class, a function without
     arguments that makes a classifier, or a classifier. Cells that are in the output folder are not run again, unless

@@ -96,7 +96,7 @@ def make_charts(comparison: Comparison) -> list[Chart]:
 
 def accuracy_chart(comparison: Comparison) -> Chart:
     """Every method with the 95 % interval of its accuracy."""
-    styles = {"best": FIRST, "worse": GREY, "not significantly worse": THIRD}
+    styles = {"best": FIRST, "as good": FIRST, "cannot tell": THIRD, "worse": GREY}
     rows = [
         (each.name, each.mean, *comparison.interval(each), styles[each.mark], each.mark) for each in comparison.results
     ]

@@ -1,4 +1,4 @@
-"""Methods compared on one data set of a user: which is best, and which are not significantly worse."""
+"""Methods compared on one data set of a user: which is best, which are as good, and which are worse."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from ancr.comparison import comparison_page, verdict
 from ancr.comparison.cells import Answers, Cell, seconds
 from ancr.comparison.charts import Chart
 from ancr.comparison.runner import Plan
-from ancr.comparison.significance import LEVEL, MCNEMAR, T_TEST, corrected_t_test, exact_mcnemar, holm, wilson_interval
+from ancr.comparison.significance import REGION, WIDENING, judge, outcome, paired_gap, wilson_interval
 from ancr.comparison.split_sources import UserSource
 from ancr.comparison.table_formats import Table
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SAME = 0.005  # points of accuracy that no table shows
+_SYMBOLS = {"best": "★", "as good": "≈", "cannot tell": "?", "worse": ""}
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class MethodResult:
     answers : dict
         Its `Answers` of each draw; a draw without answers is missing.
     p_value : float or None
-        Of the difference to the best method, adjusted by Holm's method; None for the best method itself and for those
-        with the same mean.
+        That the method is as good as the best, for all methods together (`ancr.comparison.significance.best_set`); None
+        for the method with the highest mean and for those with the same mean.
+    behind : float
+        With 95 % confidence the method is at most so many points behind the best.
     """
 
     name: str
@@ -46,6 +49,7 @@ class MethodResult:
     cells: dict[int, Cell]
     answers: dict[int, Answers]
     p_value: float | None = None
+    behind: float = 0.0
 
     @cached_property
     def accuracies(self) -> np.ndarray:
@@ -64,28 +68,33 @@ class MethodResult:
 
     @property
     def is_best(self) -> bool:
-        """Whether this is the best method, or as good on average."""
+        """Whether no method has a higher mean."""
         return self.p_value is None
 
     @property
     def is_worse(self) -> bool:
-        """Whether the method is significantly worse than the best one."""
-        return self.p_value is not None and self.p_value < LEVEL
+        """Whether the method is worse than the best one, beyond chance."""
+        return self.mark == "worse"
 
     @property
     def mark(self) -> str:
-        """``"best"``, ``"worse"`` or ``"not significantly worse"``."""
-        return "best" if self.is_best else "worse" if self.is_worse else "not significantly worse"
+        """``"best"``, ``"as good"``, ``"cannot tell"`` or ``"worse"``."""
+        return "best" if self.p_value is None else outcome(self.p_value, self.behind)
 
     @property
     def symbol(self) -> str:
-        """The mark as one character: ★, ≈, or nothing for a method that is worse."""
-        return "★" if self.is_best else "" if self.is_worse else "≈"
+        """The mark as one character: ★, ≈, ? or nothing for a method that is worse."""
+        return _SYMBOLS[self.mark]
 
     @property
     def p_text(self) -> str:
         """The p-value for a table."""
         return "–" if self.p_value is None else "< 0.001" if self.p_value < 1e-3 else f"{self.p_value:.3f}"
+
+    @property
+    def behind_text(self) -> str:
+        """How many points the method is behind the best at most, for a table."""
+        return "–" if self.is_best else f"{self.behind:.1f}"
 
     @property
     def accuracy_text(self) -> str:
@@ -121,6 +130,11 @@ class MethodResult:
     def pooled(self, what: str) -> np.ndarray:
         """An array of the answers, joined over the splits."""
         return np.concatenate([getattr(answers, what) for answers in self.answers.values()])
+
+    def right(self, draws: Iterable[int], truth: np.ndarray) -> np.ndarray:
+        """Which answers are right, joined over some draws."""
+        answers = [self.answers[draw] for draw in draws]
+        return np.concatenate([each.predicted == truth[each.rows] for each in answers])
 
     def errors(self, truth: np.ndarray) -> np.ndarray:
         """Rows of the samples that were classified wrongly, once for each time."""
@@ -160,7 +174,7 @@ class Comparison:
     >>> X, y = load_iris(return_X_y=True)
     >>> comparison = ancr.compare(X, y, methods=["ANCR", "kNN"], learning_curve=False)
     >>> [result.name for result in comparison.results], comparison.test
-    (['ANCR', 'kNN'], 'corrected resampled t-test')
+    (['ANCR', 'kNN'], "McNemar's test on the answers of all folds")
     """
 
     source: UserSource
@@ -199,7 +213,16 @@ class Comparison:
     @property
     def test(self) -> str:
         """Name of the significance test."""
-        return T_TEST if len(self.best.cells) > 1 else MCNEMAR
+        return "McNemar's test" + (" on the answers of all folds" if len(self.best.cells) > 1 else "")
+
+    @property
+    def legend(self) -> list[str]:
+        """What the signs in a table mean."""
+        return [
+            f"★ highest; ≈ as good: at most {REGION:g} point behind the best with 95 % confidence.",
+            f"? cannot tell with {self.best.n_tested} samples; no sign: worse at the 5 % level.",
+            f"{self.test}; all pairs of methods judged together.",
+        ]
 
     @property
     def truth(self) -> np.ndarray:
@@ -254,6 +277,7 @@ class Comparison:
                 "accuracy": result.mean,
                 "sd": result.sd,
                 "p_value": result.p_value,
+                "behind_at_most": None if result.is_best else result.behind,
                 "mark": result.mark,
                 "fit_s": result.fit_s,
                 "predict_s": result.predict_s,
@@ -279,13 +303,11 @@ class Comparison:
         for result in self.results:
             times = shown_time(result.fit_s), shown_time(result.predict_s)
             accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
-            lines.append([result.name, result.protocol, accuracy, result.p_text, *times])
-        header = ["method", "protocol", self.source.typical, "p", "training", "per sample"]
+            lines.append([result.name, result.protocol, accuracy, result.behind_text, result.p_text, *times])
+        header = ["method", "protocol", self.source.typical, "at most behind", "p", "training", "per sample"]
         numbers = [["" if value is None else value for value in record.values()] for record in self.records()]
-        test = f"{self.test}, p-values adjusted by Holm's method"
-        note = f"★ best; ≈ not significantly worse than the best at the 5 % level ({test}). Times on one thread."
-        title = f"{self.source.title}: accuracy in %"
-        return Table(self.source.name, title, header, lines, [list(self.records()[0]), *numbers], [note])
+        title, notes = f"{self.source.title}: accuracy in %", [*self.legend, "Times on one thread."]
+        return Table(self.source.name, title, header, lines, [list(self.records()[0]), *numbers], notes)
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
@@ -303,12 +325,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         rows = "\n".join(
-            f"  {'*' if not result.is_worse else ' '} {result.name:<24} {result.mean:6.2f} %"
+            f"  {result.symbol or ' '} {result.name:<24} {result.mean:6.2f} %"
             + (f" ± {result.sd:.2f}" if result.sd is not None else "")
             for result in self.results
         )
-        title = f"Comparison on {self.source.title} (* best or not significantly worse, {self.test})"
-        return f"{title}\n{rows}\n  {self.source.plan.reason}"
+        return "\n  ".join([f"Comparison on {self.source.title}\n{rows}", *self.legend, self.source.plan.reason])
 
     def _repr_html_(self) -> str:
         frame = f'srcdoc="{escape(self.to_html(), quote=True)}"'
@@ -316,24 +337,23 @@ class Comparison:
 
 
 def _judged(ranked: Sequence[MethodResult], source: UserSource) -> list[MethodResult]:
-    """The results with their p-values against the first."""
+    """The results with what can be said of each beside the best."""
     if not ranked:
         return []
-    best, others = ranked[0], ranked[1:]
-    p_values = holm([_p_value(best, other, source) for other in others])
-    same = [best.mean - other.mean < _SAME for other in others]
-    adjusted = [None if equal else p for equal, p in zip(same, p_values, strict=True)]
-    return [best, *(replace(other, p_value=p) for other, p in zip(others, adjusted, strict=True))]
+    truth = source.bunch.target
+    p_values, behind = judge(lambda i, j: _gap(ranked[i], ranked[j], truth), len(ranked))
+    highest = ranked[0].mean
+    return [
+        replace(each, p_value=None if highest - each.mean < _SAME else p, behind=min(most, 100.0))
+        for each, p, most in zip(ranked, p_values, behind, strict=True)
+    ]
 
 
-def _p_value(best: MethodResult, other: MethodResult, source: UserSource) -> float:
-    shared = sorted(set(best.cells) & set(other.cells))
-    if len(shared) == 1:
-        first, second = best.answers.get(shared[0]), other.answers.get(shared[0])
-        if first is None or second is None:
-            return 1.0
-        truth = source.bunch.target[first.rows]
-        return exact_mcnemar(first.predicted == truth, second.predicted == truth)
-    pairs = [(best.cells[draw], other.cells[draw]) for draw in shared]
-    n_train, n_test = (float(np.mean([getattr(cell, size) for cell, _ in pairs])) for size in ("n_train", "n_test"))
-    return corrected_t_test([a.accuracy for a, _ in pairs], [b.accuracy for _, b in pairs], n_train, n_test)
+def _gap(ahead: MethodResult, behind: MethodResult, truth: np.ndarray) -> tuple[float, float]:
+    """The `paired_gap` of two methods on the splits that both have answered."""
+    shared = sorted(set(ahead.answers) & set(behind.answers))
+    if not shared:
+        return 0.0, 1.0  # nothing is known
+    n_samples = len(np.unique(np.concatenate([ahead.answers[draw].rows for draw in shared])))
+    widening = WIDENING if len(shared) > 1 else 1.0
+    return paired_gap(ahead.right(shared, truth), behind.right(shared, truth), n_samples, widening)

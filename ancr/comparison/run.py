@@ -23,6 +23,7 @@ from ancr.comparison.result import Comparison
 from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, not_shown, run_missing
 from ancr.comparison.split_sources import UserSource, learning_setting
 from ancr.samples.readers import samples_in_memory
+from ancr.samples.sample_set import DataWarning
 
 Methods = str | Sequence[Any] | Any | None
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
@@ -36,7 +37,7 @@ def compare(
     y: Any,
     methods: Methods = None,
     *,
-    folds: int = 5,
+    folds: int | None = None,
     repeats: int = 1,
     standardize: bool | None = None,
     protocols: str | Sequence[str] = DEFAULT_PROTOCOLS,
@@ -59,8 +60,8 @@ def compare(
         Names such as ``"ANCR"`` or ``"RBF SVM"``, import paths such as ``"package.module:Classifier"``, and
         scikit-learn classifiers or their classes; a single one needs no list. None means ANCR, CRC, softmax, linear and
         RBF SVM, kNN, random forest and gradient boosting.
-    folds : int, default=5
-        Stratified folds.
+    folds : int or None, default=None
+        Stratified folds; None means 5, or as many as the smallest class has samples.
     repeats : int, default=1
         How often the samples are divided into folds, each time anew; more repeats make smaller differences visible.
     standardize : bool or None, default=None
@@ -97,7 +98,8 @@ def compare(
     >>> [result.name for result in comparison.results]
     ['CRC', 'GaussianNB']
     """
-    _check_count("folds", folds, 2)
+    if folds is not None:
+        _check_count("folds", folds, 2)
     _check_count("repeats", repeats, 1)
     if jobs is not None:
         _check_count("jobs", jobs, 1)
@@ -109,8 +111,8 @@ def compare(
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
     samples = everything.labelled()
     source = UserSource(samples, folds, standardize, repeats)
-    if source.warning:
-        warnings.warn(source.warning, UserWarning, stacklevel=2)
+    for line in source.warnings:
+        warnings.warn(line, DataWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch if output is None else output)
         result = compare_source(source, methods, protocols, folder, jobs, time_limit, learning_curve)
@@ -215,7 +217,7 @@ def run_comparison(
         If cells failed and none was finished; otherwise the notes of the comparison name them.
     """
     deadline = _deadline(time_limit)
-    notes = [*([source.warning] if source.warning else []), *not_shown(file, plans)]
+    notes = [*source.warnings, *not_shown(file, plans)]
     if any(plan.method in _FAMILY for plan in plans):
         warm_up()  # the time to compile is not the time of the method that happens to be first
     cells, complaint = _run(plans, file, jobs, deadline)

@@ -17,7 +17,10 @@ from ancr._core.messages import counted
 from ancr.comparison.protocols import Method, methods_for
 from ancr.features.decoding import square_picture
 from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.doubts import doubts
 from ancr.samples.sample_set import Samples
+
+_FOLDS = 5  # unless the user says otherwise
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ class UserSource(SplitSource):
     samples : Samples
         Samples that have a label.
     folds : int or None
-        Number of folds; None uses the data's own split if there is one, otherwise 5 folds.
+        Number of folds; None uses the data's own split if there is one, otherwise 5 folds, or as many as the smallest
+        class has samples.
     standardize : bool or None
         Scale each column to zero mean and unit variance on the training part; None leaves it to each training part.
     repeats : int
@@ -152,7 +156,7 @@ class UserSource(SplitSource):
         self.origin = samples.origin
         self.options, self._asked = _options(samples, standardize, kinds or {}), standardize
         plan = samples.plan(standardize, kinds, settle=False)
-        self._folds = folds or (5 if samples.is_train is None else None)
+        self._folds = folds or (self._usual_folds() if samples.is_train is None else None)
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
         self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
@@ -191,8 +195,17 @@ class UserSource(SplitSource):
         return state.hexdigest()[:16]
 
     @cached_property
-    def warning(self) -> str:
-        """That one column dominates, and what to do about it; empty if none does, or if the samples decided so."""
+    def warnings(self) -> list[str]:
+        """What is probably not as the user intended, and what to do about it: one line each."""
+        lines = [self._dominance(), *doubts(self._samples, self.plan)]
+        name, count = self._rarest()
+        if self._folds and count < _FOLDS:
+            many = f"class {name!r} has only {counted(count, 'sample')}, so that there are {self._folds} folds"
+            lines.append(f"{many}: add samples of it, or leave it out")
+        return [line for line in lines if line]
+
+    def _dominance(self) -> str:
+        """That one column dominates; empty if none does, or if the samples decided so."""
         data, decided = self.bunch.data, self._asked is None and self.plan.columns
         if decided or self.plan.standardize or self.has_pictures or data.dtype.kind != "f":
             return ""
@@ -206,14 +219,24 @@ class UserSource(SplitSource):
             f"{which} dominates; if they have different units, scale them with {option}."
         )
 
+    def _rarest(self) -> tuple[str, int]:
+        """The smallest class, and how many samples it has."""
+        counts = np.bincount(self.bunch.target)
+        rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
+        return str(self.bunch.target_names[rarest]), int(counts[rarest])
+
+    def _usual_folds(self) -> int:
+        return max(2, min(_FOLDS, self._rarest()[1]))
+
     def _check_folds(self) -> None:
         if not self._folds:
             self._check_split()
-        counts = np.bincount(self.bunch.target)
-        rarest = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
-        if self._folds and counts[rarest] < self._folds:
-            name = str(self.bunch.target_names[rarest])
-            raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(counts[rarest], 'sample')}")
+            return
+        name, count = self._rarest()
+        if count < self._folds:
+            fewer = f"choose at most {count} folds, or " if count > 1 else ""
+            advice = f"{fewer}add samples of that class or leave it out"
+            raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(count, 'sample')}: {advice}")
 
     def _check_split(self) -> None:
         train, test = self.bunch.train_indices, self.bunch.test_indices

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ancr._core.messages import joined, shown_time
+from ancr._core.messages import counted, joined, shown_time
 from ancr.classifiers.settings import to_options
+from ancr.comparison.significance import REGION
 from ancr.comparison.split_sources import learning_share
 from ancr.selection.cross_validation import ANCRClassifierCV
 
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     from ancr.comparison.result import Comparison, MethodResult
 
 _RISING = 0.5  # points of accuracy that the last part of the training samples must bring to count
+_OUTCOMES = ("as good", "cannot tell", "worse")
+_NAMED = 5  # samples that a sentence names
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does.
 
-    ``repeat`` says how to see smaller differences, where none is significant.
+    ``repeat`` says what would tell methods apart that these samples cannot.
     """
 
     which: str
@@ -49,7 +53,8 @@ def make_verdict(comparison: Comparison) -> Verdict:
     """The `Verdict` of a `Comparison`."""
     tied = [result.name for result in comparison.tied]
     steps = _train_step(comparison), _more_samples(comparison), _confused(comparison), _doubtful(comparison)
-    trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else "ANCR, which is not significantly worse"
+    ours = next((result for result in comparison.results if result.name == "ANCR"), comparison.best)
+    trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else f"ANCR, which {_standing(ours)}"
     return Verdict(
         _which(comparison),
         _sure(comparison),
@@ -63,17 +68,34 @@ def make_verdict(comparison: Comparison) -> Verdict:
 
 def _which(comparison: Comparison) -> str:
     best, tied, others = comparison.best, comparison.tied, comparison.results[len(comparison.tied) :]
-    first = f"{best.name} is the most accurate: {best.mean:.1f} %."
     if len(tied) > 1:
-        first = f"{joined([result.name for result in tied])} are equally accurate: {best.mean:.1f} %."
-    if not others:
-        return first if len(tied) > 1 else f"{best.name} scores {best.mean:.1f} %."
-    names = [result.name for result in others if not result.is_worse]
-    if not names:
-        return f"{first} All other methods are significantly worse."
-    if len(names) == len(others) and len(names) > 2:
-        return f"{first} No other method is significantly worse."
-    return f"{first} Not significantly worse: {joined(names)}."
+        first = f"{joined([result.name for result in tied])} share the highest accuracy: {best.mean:.1f} %."
+    else:
+        first = f"{best.name} scores {'highest: ' if others else ''}{best.mean:.1f} %."
+    marked = {mark: [result.name for result in others if result.mark == mark] for mark in _OUTCOMES}
+    return " ".join([first, *(_group(mark, names, others, best.n_tested) for mark, names in marked.items() if names)])
+
+
+def _group(mark: str, names: list[str], others: Sequence[MethodResult], n_tested: int) -> str:
+    """A sentence about the methods of one outcome; more than four that are not as good are counted."""
+    rest = len(names) == len(others) and len(names) > 1
+    many = f"{len(names)} methods" if len(names) > 4 else joined(names)
+    be = "is" if len(names) == 1 else "are"
+    if mark == "as good":
+        return f"As good (within {REGION:g} point): {joined(names)}."
+    if mark == "worse":
+        return "All other methods are worse." if rest else f"Worse: {many}."
+    which = "any other method" if rest else many
+    return f"With so few samples ({n_tested}) it cannot be told whether {which} {'is' if rest else be} worse."
+
+
+def _standing(result: MethodResult) -> str:
+    """What is said of a method that is not worse than the best, after its name."""
+    if result.is_best:
+        return "has the same accuracy"
+    if result.mark == "as good":
+        return f"is as good (within {REGION:g} point)"
+    return "may be as good (so few samples cannot tell)"
 
 
 def _sure(comparison: Comparison) -> str:
@@ -85,9 +107,10 @@ def _sure(comparison: Comparison) -> str:
         return text
     second, p = rest[0], rest[0].p_value
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-    chance = "" if second.is_worse else ", which may be chance"
     leads = "They lead" if len(tied) > 1 else "It leads"
-    return f"{text} {leads} {second.name} by {best.mean - second.mean:.1f} points{chance} ({shown}, {comparison.test})."
+    tail = {"worse": "beyond chance", "as good": f"at most {second.behind:.1f}"}.get(second.mark, "which may be chance")
+    gap = f"{best.mean - second.mean:.1f} points, {tail}"
+    return f"{text} {leads} {second.name} by {gap} ({shown}, {comparison.test})."
 
 
 def _long(best: MethodResult) -> str:
@@ -103,12 +126,11 @@ def _train_step(comparison: Comparison) -> str:
         return ""
     # Of several the one that `ancr train` trains with the same search.
     chosen = next((result for result in explaining if result.name == "ANCR"), explaining[0])
-    reason = "as accurate" if chosen.is_best else "not significantly worse"
-    return f"To see which training samples decide, take {chosen.name}: it is {reason} and explains itself."
+    return f"To see which training samples decide, take {chosen.name}, which {_standing(chosen)}; it explains itself."
 
 
 def training_command(comparison: Comparison) -> str:
-    """The command that trains ANCR with the same search; empty if it is significantly worse or was not run."""
+    """The command that trains ANCR with the same search; empty if it is worse or was not run."""
     source = comparison.source
     usable = [result for result in comparison.results if result.name == "ANCR" and result.protocol == "cv"]
     if not source.origin or not usable or usable[0].is_worse:
@@ -185,16 +207,19 @@ def missed_by_all(comparison: Comparison) -> np.ndarray:
 
 
 def _doubtful(comparison: Comparison) -> str:
-    count = len(missed_by_all(comparison))
-    if not count:
+    missed = missed_by_all(comparison)
+    if not len(missed):
         return ""
-    samples, labels = ("1 sample is", "its label") if count == 1 else (f"{count} samples are", "their labels")
-    return f"{samples} classified wrongly by every method: check {labels} first."
+    named = [comparison.source.sample_name(row) for row in missed[:_NAMED]]
+    more = [f"{len(missed) - _NAMED} more"] if len(missed) > _NAMED else []
+    be, labels = ("is", "its label") if len(missed) == 1 else ("are", "their labels")
+    who = f"{counted(len(missed), 'sample')} {be} classified wrongly by every method: {joined([*named, *more])}"
+    return f"{who}. Check {labels} first."
 
 
 def _repeat(comparison: Comparison) -> str:
-    source, others = comparison.source, comparison.results[1:]
-    if not others or source.repeats != 1 or any(result.is_worse for result in others):
+    source = comparison.source
+    if source.repeats != 1 or not any(result.mark == "cannot tell" for result in comparison.results):
         return ""
     option = "--repeats 5" if source.origin else "repeats=5"
-    return f"No method is significantly worse: {option} divides into folds five times and shows smaller differences."
+    return f"More labelled samples would tell more methods apart; {option} takes out the luck of dividing into folds."

@@ -130,7 +130,7 @@ def compared(snapshot: Snapshot, data: Samples) -> dict[str, Any]:
         raise ValueError("Every class needs at least two labelled samples before methods can be compared.")
     samples = replace(data.take(part.members), origin="", is_train=None).with_labels(part.labels)
     kinds = {column.name: column.kind if column.is_used else "drop" for column in part.plan.columns}
-    source = UserSource(samples, int(min(5, max(2, smallest))), part.plan.standardize, kinds=kinds)
+    source = UserSource(samples, standardize=part.plan.standardize, kinds=kinds)
     with TemporaryDirectory() as folder:
         comparison = compare_source(source, list(_METHODS), DEFAULT_PROTOCOLS, Path(folder), jobs=1)
     answer, answers = comparison.answer, {}

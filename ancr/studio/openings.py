@@ -16,6 +16,7 @@ from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.datasets import load_digits
 from ancr.datasets.bunches import per_class_split
 from ancr.samples.column_plan import ColumnPlan, share_one_range
+from ancr.samples.doubts import doubts
 from ancr.samples.image_folders import is_image
 from ancr.samples.model_file import Model, ModelFileError
 from ancr.samples.readers import read_samples
@@ -138,7 +139,7 @@ def open_source(
         samples = replace(samples, image_paths=_listed_images(samples.names.tolist(), Path(images).expanduser()))
     source = _images(path, samples) if samples.features == features else _table(path, samples, kinds)
     source.data = _printable(source.data)
-    source.notes = notes + source.notes
+    source.notes = [*notes, *(f"{doubt}." for doubt in doubts(source.data, source.plan)), *source.notes]
     return source
 
 

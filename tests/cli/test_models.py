@@ -4,6 +4,7 @@ import csv
 import shlex
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -106,10 +107,37 @@ def test_the_command_that_a_comparison_proposes_has_the_features(photos):  # noq
     assert proposed(read_samples(photos, features="hog"), None)["features"] == "hog"
 
 
+@pytest.mark.parametrize("options", [["--label", "target", "--no-standardize"], ["--features", "hog"]])
+def test_the_command_that_a_comparison_proposes_trains_what_was_compared(wine, photos, tmp_path, monkeypatch, options):  # noqa: F811
+    """The answers of the trained model are those of the method compared, on columns prepared as for the comparison."""
+    path, label = (wine, "target") if "--label" in options else (photos, None)
+    features, standardize = ("pixels", False) if label else ("hog", None)
+    samples = read_samples(path, label, features)
+    source = UserSource(samples, 2, standardize)
+    monkeypatch.chdir(tmp_path)
+    arguments = shlex.split(proposed_command(source))
+    assert arguments[:2] == ["ancr", "train"]
+    assert [each for each in arguments if each in options] == options
+    assert ancr(*arguments[1:]).exit_code == 0
+    compared = source.methods(source.typical, "cv")["ANCR"].build()
+    prepare = source.plan.fit(samples.vectors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # wine as it is: one column dominates
+        expected = compared.fit(prepare(samples.vectors), samples.target).predict_proba(prepare(samples.vectors))
+    rows = predictions("model.npz", path, tmp_path)
+    assert [row["label"] for row in rows] == samples.class_names[expected.argmax(axis=1)].tolist()
+    np.testing.assert_allclose([float(row["probability"]) for row in rows], expected.max(axis=1), rtol=1e-4)
+
+
+def proposed_command(source):
+    """The command that a comparison proposes if ANCR is best."""
+    best = SimpleNamespace(name="ANCR", protocol="cv", is_worse=False)
+    return training_command(SimpleNamespace(source=source, results=[best]))
+
+
 def proposed(samples, standardize):
     """The options of the command that a comparison proposes if ANCR is best."""
-    best = SimpleNamespace(name="ANCR", protocol="cv", is_worse=False)
-    command = training_command(SimpleNamespace(source=UserSource(samples, 2, standardize), results=[best]))
+    command = proposed_command(UserSource(samples, 2, standardize))
     return main.commands["train"].make_context("train", shlex.split(command)[2:]).params
 
 

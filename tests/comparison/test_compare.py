@@ -21,7 +21,7 @@ from ancr.comparison.cells import CellFile
 from ancr.comparison.charts import FIRST, GREY, interval_chart
 from ancr.comparison.own_methods import load_method
 from ancr.comparison.protocols import rivals
-from ancr.comparison.significance import corrected_t_test, exact_mcnemar, holm
+from ancr.comparison.significance import WIDENING, best_set, judge, outcome, paired_gap
 from ancr.comparison.verdict import confusion, missed_by_all
 from ancr.samples.column_plan import SPACES_OF_COLUMNS
 from tests.command_line import invoke
@@ -77,7 +77,8 @@ def test_the_table_says_what_is_worse_and_by_which_test(compared):
     assert list(frame.accuracy) == sorted(frame.accuracy, reverse=True)
     assert frame.mark[0] == "best"
     assert set(frame.mark[frame.method.isin(["Shy", "DummyClassifier"])]) == {"worse"}
-    assert compared.test == "corrected resampled t-test"
+    assert compared.test == "McNemar's test on the answers of all folds"
+    assert frame.behind_at_most[frame.mark == "worse"].gt(50).all()
     assert frame.fit_s.gt(0).all()
 
 
@@ -94,7 +95,10 @@ def test_confusion_counts_every_test_sample(compared, iris):
     np.testing.assert_array_equal(counts.sum(axis=1), np.bincount(iris[1]))
     right = np.trace(counts) / counts.sum()
     assert 100 * right == pytest.approx(compared.best.mean, abs=0.1)
-    assert set(missed_by_all(compared)) <= set(range(150))
+    missed = missed_by_all(compared)
+    assert set(missed) <= set(range(150))
+    sentence = next(step for step in compared.answer.next_steps if "by every method" in step)
+    assert f": row {missed[0]}" in sentence
 
 
 def test_an_array_is_scaled_like_a_frame():
@@ -125,10 +129,18 @@ def test_equal_methods_share_the_first_place(iris):
     methods = [KNeighborsClassifier(3), KNeighborsClassifier(3), KNeighborsClassifier(3)]
     comparison = ancr.compare(*iris, methods, learning_curve=False, jobs=1)
     names = "KNeighborsClassifier, KNeighborsClassifier 2 and KNeighborsClassifier 3"
-    assert comparison.answer.which == f"{names} are equally accurate: {comparison.best.mean:.1f} %."
+    assert comparison.answer.which == f"{names} share the highest accuracy: {comparison.best.mean:.1f} %."
     assert [record["mark"] for record in comparison.records()] == ["best"] * 3
-    assert "repeats=5" in comparison.answer.lines()[-1]
-    again = ancr.compare(*iris, methods, learning_curve=False, jobs=1, repeats=2)
+    assert comparison.answer.repeat == ""
+
+
+def test_repeats_are_advised_only_where_samples_cannot_tell(iris):
+    methods = ["kNN", GaussianNB()]
+    once, again = (ancr.compare(*iris, methods, learning_curve=False, jobs=1, repeats=n) for n in (1, 2))
+    assert [result.mark for result in once.results] == ["best", "cannot tell"]
+    assert "≈" not in once.table().lines[1][2]
+    assert "With so few samples (150) it cannot be told whether" in once.answer.which
+    assert "repeats=5" in once.answer.lines()[-1]
     assert again.answer.repeat == ""
 
 
@@ -161,32 +173,62 @@ def test_one_test_set_is_judged_by_mcnemar(tmp_path):
     result = invoke(["compare", tmp_path / "d.npz", "--methods", "kNN,sklearn.dummy:DummyClassifier", "--no-figures",
                      "-o", tmp_path / "out"])  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "exact McNemar test" in result.stdout
+    assert "McNemar's test; all pairs of methods" in result.stdout
 
 
-def test_the_corrected_t_test_is_a_t_test_with_more_variance():
+def test_the_paired_test_is_mcnemars_with_an_imaginary_sample_for_each():
+    for first, second in ((6, 0), (12, 2), (15, 5), (40, 20)):
+        right = np.repeat([[1, 0], [0, 1], [1, 1]], [first, second, 300], axis=0).T
+        gap, error = paired_gap(*right)
+        assert gap / error == pytest.approx((first - second) / (first + second + 2) ** 0.5)
+        # Between the exact test, which is too strict, and the one of 1947, which is too lax.
+        exact, lax = (
+            stats.binomtest(first, first + second).pvalue,
+            stats.chi2.sf((first - second) ** 2 / (first + second), 1),
+        )
+        assert lax < 2 * stats.norm.sf(gap / error) < 1.1 * exact
+    twice = paired_gap(*np.hstack([right, right]), n_samples=right.shape[1])
+    assert twice == pytest.approx((gap, error)), "a sample that is tested twice is one sample"
+
+
+def test_eighty_percent_is_worse_than_ninety_nine_among_nineteen_methods():
+    """Penguins: 68 errors beside 2 of 342, the other methods between them."""
+    rng, right = np.random.default_rng(0), np.ones((19, 342), bool)
+    for method, errors in enumerate([2, *range(3, 20), 68]):
+        right[method, rng.choice(342, errors, replace=False)] = False
+    p_values, behind = judge(lambda i, j: paired_gap(right[i], right[j], 342, WIDENING), 19)
+    words = [outcome(*each) for each in zip(p_values, behind, strict=True)]
+    assert words[-1] == "worse"
+    assert words[1] == "cannot tell"
+    assert p_values[0] == max(p_values)
+
+
+def test_three_outcomes():
     rng = np.random.default_rng(0)
-    first, second = rng.normal(90, 1, 10), rng.normal(89, 1, 10)
-    plain = stats.ttest_rel(first, second)
-    expected = 2 * stats.t.sf(abs(plain.statistic) * np.sqrt(0.1 / (0.1 + 1 / 9)), 9)
-    assert corrected_t_test(first, second, n_train=90, n_test=10) == pytest.approx(expected)
-    assert corrected_t_test(first, first, 90, 10) == 1.0
-    assert corrected_t_test(first + 1, first, 90, 10) < 1e-6
+    right = rng.random(4000) < 0.95
+    near, far = right.copy(), right.copy()
+    near[:4] = ~near[:4]
+    far[:200] = False
+    all_right = np.array([right, near, far])
+    p_values, behind = judge(lambda i, j: paired_gap(all_right[i], all_right[j]), 3)
+    assert [outcome(*each) for each in zip(p_values, behind, strict=True)] == ["as good", "as good", "worse"]
 
 
-def test_the_level_of_the_corrected_test_holds():
-    """Two classifiers that guess: no more than the level calls one of them worse."""
-    rng, wrong = np.random.default_rng(0), 0
-    for _ in range(400):
-        first, second = (100 * rng.binomial(30, 0.7, 5) / 30 for _ in range(2))
-        wrong += corrected_t_test(first, second, n_train=120, n_test=30) < 0.05
-    assert wrong / 400 < 0.06
+def test_methods_as_good_as_the_best_are_seldom_called_worse():
+    """Eight equal methods whose errors are alike, of which the best is chosen by looking."""
+    rng, false = np.random.default_rng(0), 0
+    for _ in range(300):
+        right = rng.normal(size=(1, 300)) + 0.5 * rng.normal(size=(8, 300)) < 1.8
+        false += min(judge(lambda i, j, r=right: paired_gap(r[i], r[j]), 8)[0]) < 0.05
+    assert false / 300 <= 0.05
 
 
-def test_mcnemar_and_holm():
-    a, b = np.r_[np.ones(12), np.zeros(2), np.ones(50)], np.r_[np.zeros(12), np.ones(2), np.ones(50)]
-    assert exact_mcnemar(a, b) == pytest.approx(stats.binomtest(12, 14).pvalue)
-    assert holm([0.04, 0.01, 0.5]) == pytest.approx([0.08, 0.03, 0.5])
+def test_the_set_of_the_best_shrinks_step_by_step():
+    behind = np.array([[0, -2.3, -9.0], [2.3, 0, -8.0], [9.0, 8.0, 0]])
+    p_values = best_set(behind)
+    assert p_values[1] == pytest.approx(2 * stats.norm.sf(2.3)), "the third has left: two methods remain"
+    assert p_values[2] < 1e-9
+    assert p_values[0] == 1.0
 
 
 def test_every_rival_has_a_short_grid():

@@ -1,0 +1,162 @@
+"""What in a user's data is probably not as intended, one line each, for whoever learns from it or compares methods."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ancr._core.messages import counted
+from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.sample_set import Samples
+from ancr.samples.telling_columns import error_alone, is_sorted, numbers_samples
+
+# A column that makes at most this share of the errors of the largest class alone tells the label ...
+_TELLS = 0.02
+# ... and is suspicious if its values are as few as classes, or if no other column comes near: easy data has several.
+_NEAR = 2 * _TELLS
+_SORTED_TELLS = 0.1
+# Share of samples that may be copies of others: measurements of few digits coincide now and then.
+_COPIES = 0.02
+_FEWEST = 20
+_ENOUGH_COLUMNS = 100  # to see whether rows can coincide
+_MOST_COLUMNS = 5000  # of arrays wider than that, whose columns nobody reads one by one, only the rows are checked
+
+
+def doubts(samples: Samples, plan: ColumnPlan) -> list[str]:
+    """Warnings about data: what is wrong, where, and what to do.
+
+    Identifiers and sorted columns that predict the label, columns that are made from the label, and copies of samples,
+    which are trained on and tested at the same time.
+
+    Parameters
+    ----------
+    samples : Samples
+        As read, in the order of the file.
+    plan : ColumnPlan
+        What is done with their columns; those that are left out give nothing away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.samples.doubts import doubts
+    >>> from ancr.samples.sample_set import Samples
+    >>> lengths = np.random.default_rng(0).random(40)
+    >>> table = np.column_stack([3 * np.arange(40), lengths])
+    >>> samples = Samples.of(table, ["a"] * 20 + ["b"] * 20, columns=("vial", "length"))
+    >>> doubts(samples, samples.plan())[0].partition(":")[0]
+    "column 'vial' numbers the samples and by itself predicts 100 % of the labels"
+    """
+    samples = _as_codes(samples, plan)
+    labelled = samples.take(samples.target >= 0)
+    if len(labelled) < _FEWEST:
+        return []
+    has_columns = not samples.image_paths and samples.image_shape is None and samples.features in ("table", "array")
+    return [*(_of_columns(samples, labelled) if has_columns else ()), *_of_copies(labelled)]
+
+
+def _as_codes(samples: Samples, plan: ColumnPlan) -> Samples:
+    """The samples with the columns that are used, words as numbers."""
+    used = plan.used if plan.columns else list(range(samples.vectors.shape[1]))
+    columns = [samples.vectors[:, place] for place in used]
+    if samples.vectors.dtype.kind != "f":
+        columns = [_codes(column) for column in columns]
+    vectors = np.column_stack(columns) if columns else np.empty((len(samples), 0))
+    names = tuple(plan.names[place] for place in used) if plan.columns else samples.columns
+    return replace(samples, vectors=vectors, columns=names)
+
+
+def _codes(column: np.ndarray) -> np.ndarray:
+    if len(column) and isinstance(column[0], float):
+        return column.astype(float)
+    return np.unique([str(cell) for cell in column], return_inverse=True)[1].astype(float)
+
+
+def _of_columns(samples: Samples, labelled: Samples) -> Iterator[str]:
+    count = samples.vectors.shape[1]
+    if count > _MOST_COLUMNS or len(np.unique(labelled.target)) < 2:
+        return
+    errors = np.array([error_alone(values, labelled.target) for values in labelled.vectors.T])
+    largest = np.bincount(labelled.target).max() / len(labelled)
+    for place, error in enumerate(errors):
+        name = samples.columns[place] if samples.columns else str(place)
+        right = f"{100 * (1 - error * (1 - largest)):.0f} %"
+        yield from _of_column(samples.vectors[:, place], labelled, place, name, errors, right)
+
+
+def _of_column(
+    values: np.ndarray, labelled: Samples, place: int, name: str, errors: np.ndarray, right: str
+) -> Iterator[str]:
+    """At most one line about a column."""
+    error = errors[place]
+    if numbers_samples(values):
+        tells = f" and by itself predicts {right} of the labels" if error <= _SORTED_TELLS else ""
+        yield f"column {name!r} numbers the samples{tells}: remove it, for it cannot classify new ones"
+    elif is_sorted(values) and error <= _SORTED_TELLS:
+        what = "runs in order through the file and by itself predicts"
+        why = "if it says when or where a sample was taken, remove it, for it cannot classify new ones"
+        yield f"column {name!r} {what} {right} of the labels: {why}"
+    elif _stands_out(labelled.vectors[:, place], labelled, place, errors):
+        why = "if it is made from the label, or known only after it, remove it"
+        yield f"column {name!r} by itself predicts {right} of the labels: {why}"
+    else:
+        known = _class_told(labelled.vectors[:, place], labelled)
+        if known is not None:
+            why = "if it is made from the label, remove it"
+            yield f"column {name!r} by itself tells class {known!r} from all others: {why}"
+
+
+def _stands_out(values: np.ndarray, labelled: Samples, place: int, errors: np.ndarray) -> bool:
+    """Whether a column tells the label as no measurement does: a code for each class, or far better than the others."""
+    if errors[place] > _TELLS:
+        return False
+    is_code = len(np.unique(values)) <= 2 * len(np.unique(labelled.target))
+    others = np.delete(errors, place)
+    return bool(is_code or (len(others) and others.min() > _NEAR))
+
+
+def _class_told(values: np.ndarray, labelled: Samples) -> str | None:
+    """The class of which a column with two values says whether a sample belongs to it; None if there is none."""
+    kinds, place = np.unique(values, return_inverse=True)
+    classes = np.unique(labelled.target)
+    if len(kinds) != 2 or len(classes) < 3:
+        return None
+    for label in classes:
+        is_member = labelled.target == label
+        wrong = np.count_nonzero((place == 1) != is_member)
+        if min(wrong, len(place) - wrong) <= _TELLS * is_member.sum():
+            return str(labelled.class_names[label])
+    return None
+
+
+def _of_copies(labelled: Samples) -> Iterator[str]:
+    """A line about samples whose copies are on the other side of a split, if there are more than chance makes."""
+    is_train = labelled.is_train
+    original = _originals(labelled.vectors, np.zeros(len(labelled), bool) if is_train is None else is_train)
+    is_copy, total, of = original != np.arange(len(original)), len(labelled), "sample"
+    if is_train is not None:
+        is_copy, total, of = is_copy & ~is_train & is_train[original], int(np.count_nonzero(~is_train)), "test sample"
+    copies = np.flatnonzero(is_copy)
+    if len(copies) <= _COPIES * total or not _can_coincide_rarely(labelled.vectors):
+        return
+    example = f"{labelled.names[copies[0]]}, which equals {labelled.names[original[copies[0]]]}"
+    other = np.count_nonzero(labelled.target[copies] != labelled.target[original[copies]])
+    labels = f", {other} of them with another label" if other else ""
+    many = f"{len(copies)} of {counted(total, of)} are copies of {'others' if is_train is None else 'training samples'}"
+    yield f"{many}{labels}, such as {example}: copies make tests too easy; keep one of each"
+
+
+def _originals(vectors: np.ndarray, comes_first: np.ndarray) -> np.ndarray:
+    """For each row the first one with the same values, itself if it is the first; some rows come before all others."""
+    order = np.argsort(~comes_first, kind="stable")
+    rows = vectors + 0.0  # adding zero turns −0 into 0: equal rows have equal bytes
+    first: dict[bytes, int] = {}
+    original = np.empty(len(rows), int)
+    for i in order.tolist():
+        original[i] = first.setdefault(rows[i].tobytes(), i)
+    return original
+
+
+def _can_coincide_rarely(vectors: np.ndarray) -> bool:
+    """Whether columns have so many values that equal rows are no coincidence, unlike those of yes and no."""
+    kinds = [len(np.unique(values)) for values in vectors.T[:_ENOUGH_COLUMNS]]
+    return float(np.log(kinds).sum()) > np.log(1000.0 * len(vectors))
