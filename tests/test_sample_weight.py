@@ -373,3 +373,14 @@ def _solution(clf, Q):
     problem = clf.solver_.problem
     rows = clf.space_.to_rows(Q) if clf.space_.to_rows else Q
     return make_solver("exact", problem).solve(rows)
+
+
+@pytest.mark.parametrize("rule", ["res", "label"])
+@pytest.mark.parametrize("classifier", [ancr.ANCRClassifier, ancr.ACRClassifier])
+def test_weight_two_is_two_copies_where_nothing_fixes_an_origin(classifier, rule):
+    X, y, queries, _ = a_problem(seed=3, n=40, d=5, offset=3.0)
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    clf = classifier(alpha=0.1, rule=rule, space=Space(normalize=False))
+    weighted = clone(clf).fit(X, y, sample_weight=weights.astype(float))
+    copied = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.class_decisions(queries), copied.class_decisions(queries), rtol=1e-6, atol=1e-8)

@@ -87,11 +87,12 @@ class Problem:
         """The dictionary whose atoms rules compare with queries, in units in which squares do not overflow.
 
         Where nothing fixes an origin, neither samples of unit norm nor the problem, decisions must not depend on it
-        either: then it is the one about the mean atom.
+        either: then it is the one about the mean atom, by weights where atoms have them: weight 2 is two copies.
         """
         if unit_norm or self.has_origin:
             return self.dictionary.in_safe_units
-        return self.standard_form.problem.dictionary
+        dictionary: Any = self.standard_form.problem.dictionary
+        return dictionary.about_weighted_mean if dictionary.has_coordinates else dictionary
 
     def objective(self, queries: Queries, codes: Any) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query; without the price of a relaxation."""

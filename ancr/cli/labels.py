@@ -104,7 +104,8 @@ def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> 
     with csv_file(path, [*header, *samples.columns], raw_text) as write:
         for i in found.ranking.tolist():
             row = [names[i], str(found.labels[i]), str(found.suggested[i])]
-            row += [f"{found.probability[i]:.6g}", f"{found.score[i]:.6g}"]
+            numbers = (found.probability[i], found.score[i])  # not a number where a label cannot be judged
+            row += ["cannot be judged" if value != value else f"{value:.6g}" for value in numbers]
             for witnesses in sides.values():
                 pairs = [text for index, weight in witnesses.of(i) for text in (names[index], f"{weight:.6g}")]
                 row += pairs + [""] * (2 * count - len(pairs))

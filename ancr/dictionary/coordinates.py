@@ -86,6 +86,15 @@ class Dictionary(BaseDictionary):
             centred.held["gram"] = growth.extend_centred_gram(centred.atoms, origin)
         return centred
 
+    @cached_property
+    def about_weighted_mean(self) -> Dictionary:
+        """The same dictionary with the mean of the atoms by their weights as its origin; itself without weights."""
+        if self.weights is None or self.origin is None:
+            return self
+        weights = self.like(self.weights / self.weights.sum())
+        apart = self.xp.astype(weights @ in_double(self.atoms), self.dtype)
+        return replace(self, atoms=self.atoms - apart, origin=self.origin + apart)
+
     # --- products
 
     def _gram(self) -> Array:

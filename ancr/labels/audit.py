@@ -46,9 +46,9 @@ class LabelAudit:
         Sorted labels.
     score : ndarray of shape (n_samples,)
         Log-odds against the given label, larger is more suspicious, see `ancr.labels.suspicion`;
-        −∞ for a sample that could not be judged: one whose class has no other, and one of weight zero.
+        not a number for a sample that cannot be judged: one whose class has no other, and one of weight zero.
     probability : ndarray of shape (n_samples,)
-        Calibrated probability that the given label is right.
+        Calibrated probability that the given label is right; not a number for a sample that cannot be judged.
     suggested : ndarray of shape (n_samples,)
         The label that the other samples suggest.
     speaks_for, speaks_against : Witnesses
@@ -87,8 +87,25 @@ class LabelAudit:
 
     @cached_property
     def ranking(self) -> np.ndarray:
-        """Samples, the most suspicious first."""
+        """Samples, the most suspicious first; those that cannot be judged come last."""
         return np.argsort(-self.score, kind="stable")
+
+    @property
+    def cannot_be_judged(self) -> np.ndarray:
+        """Samples whose class has no other sample, or whose weight is zero."""
+        return np.flatnonzero(np.isnan(self.score))
+
+    @property
+    def summary(self) -> str:
+        """How many labels there are, how many may be wrong, and how many cannot be judged, in one line."""
+        unjudged = len(self.cannot_be_judged)
+        return f"{len(self.labels)} labels, about {self.n_errors} wrong" + (
+            f", {unjudged} cannot be judged" if unjudged else ""
+        )
+
+    def _shown(self, i: int) -> str:
+        """The probability of a label, as tables show it."""
+        return "cannot be judged" if np.isnan(self.probability[i]) else f"{self.probability[i]:.3f}"
 
     @property
     def confusion(self) -> np.ndarray:
@@ -159,23 +176,24 @@ class LabelAudit:
         return pd.DataFrame(columns).loc[self.ranking]
 
     def __str__(self) -> str:
-        lines = [f"{len(self.labels)} labels, about {self.n_errors} wrong"]
+        lines = [self.summary]
         for i in self.ranking[:_SHOWN]:
-            chance = f"right with probability {self.probability[i]:.3f}"
+            judged = not np.isnan(self.probability[i])
+            chance = f"right with probability {self._shown(i)}" if judged else self._shown(i)
             lines.append(f"  sample {i:>6}  {self.labels[i]!s:<12} → {self.suggested[i]!s:<12} {chance}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<LabelAudit of {len(self.labels)} labels, about {self.n_errors} wrong>"
+        return f"<LabelAudit of {self.summary}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{i}</td><td>{escape(str(self.labels[i]))}</td><td>{escape(str(self.suggested[i]))}</td>"
-            f"<td>{self.probability[i]:.3f}</td></tr>"
+            f"<td>{self._shown(i)}</td></tr>"
             for i in self.ranking[:_SHOWN]
         )
         head = "<tr><th>sample</th><th>label</th><th>suggested</th><th>probability of the label</th></tr>"
-        return f"<p>{len(self.labels)} labels, about {escape(str(self.n_errors))} wrong</p><table>{head}{rows}</table>"
+        return f"<p>{escape(self.summary)}</p><table>{head}{rows}</table>"
 
     def plot(self, images: Any = None, top: int = 10) -> Any:
         """Draw the most suspicious samples, each with those that speak against its label.
@@ -348,7 +366,7 @@ def make_audit(
     judged = judgement.judged
     last.share = first.share
     number, classes = len(labels), to_numpy(classifier.classes_) if classes is None else classes
-    score, probability, precisions = np.full(number, -np.inf), np.ones(number), np.zeros(number)
+    score, probability, precisions = np.full(number, np.nan), np.full(number, np.nan), np.zeros(number)
     score[judged], probability[judged], precisions[judged] = last.scores, 1.0 - last.probability(), last.precision()
     return LabelAudit(
         labels,

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
+from math import isnan
 from typing import Any
 
 from ancr._core.messages import shown_cells
@@ -65,7 +66,7 @@ def audit_page(
             "name": names[i],
             "label": str(audit.labels[i]),
             "suggested": str(audit.suggested[i]),
-            "probability": float(audit.probability[i]),
+            "probability": None if isnan(audit.probability[i]) else float(audit.probability[i]),
             "against": [witness(*pair) for pair in audit.speaks_against.of(int(i))],
             "for_it": [witness(*pair) for pair in audit.speaks_for.of(int(i))],
         }

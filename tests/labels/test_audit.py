@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score
 import ancr
 from ancr import Space
 from ancr.labels.audit import audit_fitted
+from ancr.labels.audit_page import audit_page
 from ancr.labels.errors import SYSTEMATIC, Errors, repetition
 from ancr.labels.suspicion import all_others, best_other, by_patterns, evidence_against, odds_against, random_labels
 
@@ -168,7 +169,7 @@ def test_labels_of_samples_without_weight_are_those_given(digits):
     audit = audit_fitted(ancr.RepresentationClassifierCV(**one).fit(X, y, sample_weight=weights), y)
     np.testing.assert_array_equal(audit.labels, y)
     np.testing.assert_array_equal(audit.suggested[:3], y[:3])
-    assert np.isneginf(audit.score[:3]).all()
+    assert np.isnan(audit.score[:3]).all()
     assert audit.confusion.sum() == 90
     without = ancr.ANCRClassifier(alpha=0.1, class_weight={"digit 0": 0.0, "digit 1": 1.0, "digit 2": 1.0})
     audit = ancr.audit_labels(X, y, estimator=without)
@@ -228,7 +229,14 @@ def test_a_class_of_one_sample_is_not_judged(digits):
     X, y = digits[0][:60], digits[1][:60].copy()
     y[5] = 99
     audit = ancr.audit_labels(X, y, estimator=RELAXED)
-    assert audit.score[5] == -np.inf
+    np.testing.assert_array_equal(audit.cannot_be_judged, [5])
+    assert np.isnan(audit.score[5])
+    assert np.isnan(audit.probability[5])
+    assert audit.ranking[-1] == 5
+    assert "1 cannot be judged" in str(audit)
+    page = audit_page(audit, [f"row {i}" for i in range(60)], top=60)
+    assert "1 cannot be judged" in " ".join(page.split())
+    assert "nan" not in page.split("<tbody>")[1].split("</tbody>")[0]
     assert audit.suggested[5] == 99
     assert not audit.is_error(0.01)[5]
 
