@@ -244,6 +244,20 @@ def test_a_table_of_texts_is_a_first_class_case(tmp_path):
     assert np.mean(accuracy) > 90
 
 
+@pytest.mark.parametrize(("make", "label"), [(birds, "species"), (texts, "intent")])
+def test_the_defaults_of_python_and_command_line_are_the_same(make, label, tmp_path):
+    half = np.arange(len(make())) // 4 % 2 == 0  # the texts begin in four ways, which both halves have
+    frame = make()[half]
+    path = write(frame, tmp_path / "mine.csv")
+    assert "ANCR-CV on" in invoke(["train", path, "--label", label, "-o", tmp_path / "m.npz"]).stdout
+    new = make()[~half]
+    pipeline = ancr.table_pipeline().fit(frame.drop(columns=label), frame[label])
+    expected = pipeline.predict_proba(new)
+    np.testing.assert_allclose(Model.load(tmp_path / "m.npz").build().predict_proba(new), expected, rtol=0, atol=1e-6)
+    assert np.mean(pipeline.predict(new) == new[label]) > 0.9
+    assert pipeline[-1].spaces is None
+
+
 def test_the_studio_shows_labels_edits_and_searches_texts(tmp_path):
     pytest.importorskip("starlette")
     from ancr.studio.openings import open_source
@@ -371,3 +385,8 @@ def test_words_after_thousands_of_numbers_are_read_as_they_are_written(tmp_path)
     (tmp_path / "late.csv").write_text("a,label\n" + "1.50,x\n" * 9000 + "low,y\n")
     with pytest.raises(ValueError, match=r"row 9001 \(line 9002\), column 'a': 'low' is not a number"):
         read_samples(tmp_path / "late.csv")
+
+
+def test_one_class_or_one_sample_decides_nothing(tmp_path):
+    (tmp_path / "pool.csv").write_text("a,b,label\n1,200,x\n2,300,\n3,100,\n")
+    assert read_samples(tmp_path / "pool.csv").plan().standardize is True

@@ -22,7 +22,7 @@ _TOP = 5  # training samples that are named for each prediction
 @click.option(
     "--method",
     help="A name from the tables: ANCR, CRC, NRC and so on, or ANCR-CV, which chooses its settings. "
-    "Default: ANCR-CV for tables whose columns have units if no setting is given, otherwise ANCR.",
+    "Default: ANCR-CV for tables if no setting is given, otherwise ANCR.",
 )
 @click.option("--kernel", type=click.Choice(["linear", "rbf", "poly"]), help="Inner product of samples.")
 @click.option("--gamma", type=float, help="Width of the kernel: exp(-gamma * distance squared). Default: scale.")
@@ -62,7 +62,7 @@ def train(
         everything = reading.samples()
         samples = everything.labelled()
         plan = reading.plan(samples)
-        method = method or ("ANCR-CV" if plan.spaces and not params else "ANCR")
+        method = method or ("ANCR-CV" if plan.columns and not params else "ANCR")
         classifier = make(method, params)
         if hasattr(classifier, "spaces"):  # a search looks in the spaces that fit the columns
             classifier = make(method, {**plan.spaces, **params})

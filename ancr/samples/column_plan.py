@@ -154,7 +154,7 @@ class ColumnPlan:
         if self.standardize is not None:
             return replace(self, reason=self.described())
         kinds = set(self.kinds.values())
-        if not kinds <= set(_NUMBERS) or labels is None:
+        if not kinds <= set(_NUMBERS) or labels is None or len(np.unique(labels)) < 2:
             decided = replace(self, standardize=self.text is None and (self.is_likely or not kinds <= set(_NUMBERS)))
             return replace(decided, reason=decided.described())
         right = [self._right(each, rows, labels) for each in (False, True)]
