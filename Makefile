@@ -108,6 +108,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v node >/dev/null; then for file in ancr/studio/static/*.js; do node --check --experimental-default-type=module $$file || exit 1; done; fi
 
 types: $(VENV)/.test
 	$(BIN)/mypy

@@ -45,6 +45,7 @@ MODULES = (
     "ancr.classifiers.rivals",
     "ancr.features.eigenfaces",
     "ancr.features.hog",
+    "ancr.studio.claims",
     "ancr.studio.identities",
     "ancr.studio.journal",
     "ancr.studio.labelled",

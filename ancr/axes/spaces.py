@@ -180,18 +180,16 @@ class Space(AxisObject):
         return of_kernels | ({"lift"} if no_lift else set())
 
     @property
-    def follows_unit_products(self) -> bool:
-        """Whether inner products of unit rows without a lift tell those in the space, see `of_unit_products`."""
+    def follows_products(self) -> bool:
+        """Whether inner products and squares of rows after the power tell those in the space, see `of_products`."""
         known = self.is_linear or (self.kernel == "rbf" and not isinstance(self.gamma, str))
-        return known and self.normalize and not self.lift and self.n_landmarks is None
+        return known and not self.lift and self.n_landmarks is None
 
-    def of_unit_products(self, cross: np.ndarray) -> np.ndarray:
-        """Inner products in the space, from those of unit rows, in place: ‖x − y‖² = 2 − 2xᵀy."""
+    def of_products(self, cross: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Inner products in the space, from those of rows and from their squares: ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy."""
         if self.is_linear:
             return cross
-        cross -= 1.0
-        cross *= 2.0 * float(self.gamma)
-        return np.exp(cross, out=cross)
+        return np.exp(float(self.gamma) * np.minimum(2.0 * cross - first - second, 0.0))
 
     @property
     def is_plain(self) -> bool:

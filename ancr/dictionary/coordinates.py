@@ -79,9 +79,13 @@ class Dictionary(BaseDictionary):
         """The same dictionary with the mean atom as its origin."""
         return self.once("centred", self._centred)
 
+    def about(self, point: Array) -> Dictionary:
+        """The same dictionary with another origin."""
+        origin = self.xp.astype(point, self.dtype)
+        return replace(self, atoms=self.atoms - origin, origin=origin)
+
     def _centred(self) -> Dictionary:
-        origin = self.xp.astype(self.mean, self.dtype)
-        centred = replace(self, atoms=self.atoms - origin, origin=origin)
+        centred, origin = self.about(self.mean), self.xp.astype(self.mean, self.dtype)
         if growth := Growth.carrying(self, "centred_gram"):
             centred.held["gram"] = growth.extend_centred_gram(centred.atoms, origin)
         return centred

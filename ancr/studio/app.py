@@ -4,6 +4,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 # Files of the page: nothing that is not in this list is ever opened.
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-_BEAT = 15.0
+_BEAT, _REST = 15.0, 0.04
 _UNFORESEEN = "Something went wrong: {}. The terminal says more."
 
 
@@ -57,7 +58,8 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
     }
     routes = [
         *(Route(path, site.read(function)) for path, function in reads.items()),
-        *(Route(f"/api/start/{name}", site.start(name), methods=["POST"]) for name in LONG),
+        *(Route(f"/api/start/{name}", site.begin(name), methods=["POST"]) for name in LONG),
+        *(Route(f"/api/cancel/{name}", site.cancel(name), methods=["POST"]) for name in LONG),
         Route("/", site.page),
         Route("/static/{name}", site.static),
         Route("/api/events", site.events),
@@ -67,6 +69,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/image", site.image, methods=["POST"]),
         Route("/api/act", site.act, methods=["POST"]),
         Route("/api/next", site.next, methods=["POST"]),
+        Route("/api/leave", site.leave, methods=["POST"]),
         Route("/api/export/labels.csv", site.labels),
         Route("/api/export/model.npz", site.model),
     ]
@@ -93,8 +96,11 @@ def _told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Excepti
 
 def _tab(request: Request) -> str:
     """The tab of the browser that asks, as it calls itself."""
-    tab = request.headers.get("x-ancr-tab", "")
-    return tab if tab.isalnum() and len(tab) <= 40 else ""
+    return _named_tab(request.headers.get("x-ancr-tab"))
+
+
+def _named_tab(name: Any) -> str:
+    return name if isinstance(name, str) and name.isascii() and name.isalnum() and len(name) <= 40 else ""
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -134,9 +140,13 @@ class _Site:
 
         return endpoint
 
-    def start(self, name: str) -> Callable[[Request], Any]:
+    def begin(self, name: str) -> Callable[[Request], Any]:
         """An endpoint that begins a long job."""
         return self.read(lambda request: self.studio.jobs.start(name))
+
+    def cancel(self, name: str) -> Callable[[Request], Any]:
+        """An endpoint that ends a long job."""
+        return self.read(lambda request: self.studio.jobs.cancel(name))
 
     async def _read(self, function: Callable[[], Any]) -> Response:
         return Json(await self.worker.ask("read", function))
@@ -155,19 +165,24 @@ class _Site:
         return StreamingResponse(self._changes(request), media_type="text/event-stream")
 
     async def _changes(self, request: Request) -> AsyncIterator[str]:
-        """A line after every change, and one now and then so that a page that is gone is noticed."""
+        """What changed, at first everything; and a line now and then so that a page that is gone is noticed."""
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
         end = self.studio.listen(lambda: loop.call_soon_threadsafe(changed.set))
+        known: dict[str, Any] = {}
+        seen = len(self.studio.state.changes)
         try:
-            yield f"data: {self.studio.serial}\n\n"
             while not (self.studio.is_closing or await request.is_disconnected()):
-                try:
-                    await asyncio.wait_for(changed.wait(), _BEAT)
-                except TimeoutError:
-                    yield ": still here\n\n"
-                    continue
                 changed.clear()
-                yield f"data: {self.studio.serial}\n\n"
+                news, seen = await self.worker.ask("read", partial(self.studio.news, known, seen))
+                yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
+                await asyncio.sleep(_REST)  # what happens at once is told at once
+                while not changed.is_set():
+                    try:
+                        await asyncio.wait_for(changed.wait(), _BEAT)
+                    except TimeoutError:
+                        yield ": still here\n\n"
+                        if self.studio.is_closing or await request.is_disconnected():
+                            return
         finally:
             end()
 
@@ -201,7 +216,7 @@ class _Site:
     async def answer(self, request: Request) -> Response:
         body = await _body(request)
         query = self.studio.query(body)
-        return Json(await self.worker.ask("answer", query))
+        return Json(await asyncio.wrap_future(self.studio.answer(query)))
 
     async def image(self, request: Request) -> Response:
         content, drawn = await request.body(), request.query_params.get("drawn") == "1"
@@ -213,7 +228,7 @@ class _Site:
             raise ActionError("The settings are not names with values.")
         vector = await asyncio.to_thread(self.studio.pictures.vector, content, drawn)
         query = self.studio.query({"settings": settings}, vector)
-        return Json(await self.worker.ask("answer", query))
+        return Json(await asyncio.wrap_future(self.studio.answer(query)))
 
     async def act(self, request: Request) -> Response:
         return Json(await self.worker.ask("act", (_tab(request), await _body(request))))
@@ -232,6 +247,11 @@ class _Site:
             ranked = (await asyncio.wrap_future(future) or [])[:n]
         tab, studio = _tab(request), self.studio
         return await self._read(lambda: {"next": [self.views.describe(i) for i in studio.following(n, tab, ranked)]})
+
+    async def leave(self, request: Request) -> Response:
+        """A tab was closed: what it showed is free."""
+        tab = _named_tab((await _body(request)).get("tab"))
+        return await self._read(lambda: self.studio.leases.give(tab, []))
 
     async def labels(self, request: Request) -> Response:
         raw = request.query_params.get("raw") == "1"

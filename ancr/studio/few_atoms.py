@@ -48,7 +48,7 @@ def applies_to(classifier: BaseRepresentationClassifier) -> bool:
         and problem.quadratic == ridge(classifier.alpha)
         and classifier.class_weight is None
         and not classifier.make_rule().learns
-        and named_space(classifier.space).follows_unit_products
+        and named_space(classifier.space).follows_products
         and accepts(classifier.solver, problem)
         and find_solver(classifier.solver, problem).is_exact
     )
@@ -60,11 +60,13 @@ class FewAtoms(Candidates):
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        All labelled samples after power, at unit norm.
+        All labelled samples after power, and at unit norm if the space has that.
+    squares : ndarray of shape (n,)
+        Their squared norms.
     labels : ndarray of shape (n,)
         Their classes.
     query : ndarray of shape (d,)
-        The query, after power, at unit norm.
+        The query as the rows are.
     cross : ndarray of shape (n,)
         Its inner products with the rows.
     banned : ndarray of int
@@ -73,6 +75,8 @@ class FewAtoms(Candidates):
         With the settings to answer with.
     near : ndarray of int
         Rows to begin with, besides the nearest: those that mattered at other settings.
+    mean : ndarray of shape (d,) or None
+        The mean of all rows that may be used, about which rules measure where nothing fixes an origin.
 
     Attributes
     ----------
@@ -83,17 +87,20 @@ class FewAtoms(Candidates):
     def __init__(
         self,
         rows: np.ndarray,
+        squares: np.ndarray,
         labels: np.ndarray,
         query: np.ndarray,
         cross: np.ndarray,
         banned: np.ndarray,
         classifier: BaseRepresentationClassifier,
         near: np.ndarray,
+        mean: np.ndarray | None = None,
     ) -> None:
         super().__init__(query, ridge(classifier.alpha), named_set(classifier.constraint))
         self._classifier = clone(classifier).set_params(space__power=1.0)  # the rows have theirs
-        self._cross = self._classifier.space.of_unit_products(cross.copy())
-        self._rows, self._labels, self._banned, self._rounds = rows, labels, banned, 0
+        self._cross = self._classifier.space.of_products(cross, squares, query @ query)
+        self._rows, self._squares, self._labels, self._banned, self._rounds = rows, squares, labels, banned, 0
+        self._mean = mean
         open_cross = self._cross.copy()
         open_cross[banned] = -np.inf
         self._hold(self._start(open_cross, near))
@@ -112,16 +119,20 @@ class FewAtoms(Candidates):
         self.chosen, rows = chosen, self._rows[chosen]
         self._space = self._classifier.space.prepare(rows)
         self._dictionary = self._space.dictionary(rows, self._labels[chosen])
+        if self._mean is not None and isinstance(self._dictionary, Dictionary):
+            self._dictionary.held["centred"] = self._dictionary.about(self._mean)
         self.optimise(self._dictionary)
 
     def joining(self) -> np.ndarray:
         """Rows outside that pull harder than those in use, at most so many as may join in a round."""
         used = np.flatnonzero(self.code)
-        code, held = self.code[used].astype(self._rows.dtype), self._rows[self.chosen[used]]
+        chosen = self.chosen[used]
+        code, held = self.code[used].astype(self._rows.dtype), self._rows[chosen]
         if self._space.is_linear:  # one product with the combination, instead of one with each row
             pull = self._cross - code @ held @ self._rows.T
         else:
-            pull = self._cross - code @ self._space.of_unit_products(held @ self._rows.T)
+            squares = self._squares
+            pull = self._cross - code @ self._space.of_products(held @ self._rows.T, squares[chosen][:, None], squares)
         pull[self._banned] = pull[self.chosen] = -np.inf
         hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         rounding = _ROUNDING[is_single(self._rows.dtype)] * max(1.0, float(np.abs(self._cross).max()))

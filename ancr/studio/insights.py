@@ -1,7 +1,9 @@
 """What the studio works out in the background: what to label next, guesses, an audit, settings, comparisons."""
 
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,11 +16,14 @@ from ancr.certificate.solution import Solution
 from ancr.classifiers.controls import flat
 from ancr.classifiers.settings import chosen
 from ancr.samples.sample_set import Samples
+from ancr.studio.apart import Report
 from ancr.studio.recogniser import MOST_LEFT_OUT, Fitted, Snapshot
 
 # Samples of a pool that are judged at a time; of more, a random part.
 MOST_JUDGED = 4000
 _SUSPICIOUS, _PAIRS = 60, 30
+# Seconds that a comparison may take, how often it is looked at, and the sizes of its learning curve.
+_BUDGET, _LOOK, _CURVE = 900.0, 0.5, 3
 _METHODS = ("ANCR", "CRC", "Softmax", "RBF SVM", "kNN", "Random forest")
 
 
@@ -61,7 +66,7 @@ def guesses_of(
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
 
 
-def audit_of(snapshot: Snapshot, held_out: np.ndarray) -> dict[str, Any]:
+def audit_of(snapshot: Snapshot, held_out: np.ndarray, report: Report) -> dict[str, Any]:
     """Suspicious labels with witnesses on both sides, near-duplicates, and held-out samples that leak.
 
     Parameters
@@ -70,12 +75,16 @@ def audit_of(snapshot: Snapshot, held_out: np.ndarray) -> dict[str, Any]:
         The labelled samples.
     held_out : ndarray of int
         Samples that measure accuracy, and so must not be among the labelled.
+    report : callable
+        ``report(done, total)``.
     """
     from ancr import audit_labels
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, prepare = part.vectors()
+    report(0, 2)
     audit = audit_labels(vectors, part.labels, estimator=part.classifier)
+    report(1, 2)
     members = part.members
     leaks = audit.leaks(prepare(part.samples[held_out])) if len(held_out) else []
     suspicious = [
@@ -107,7 +116,7 @@ def audit_of(snapshot: Snapshot, held_out: np.ndarray) -> dict[str, Any]:
     }
 
 
-def chosen_settings(snapshot: Snapshot, report: Callable[[int, int], None]) -> dict[str, Any]:
+def chosen_settings(snapshot: Snapshot, report: Report) -> dict[str, Any]:
     """The settings that leave-one-out prefers, as `ancr.ANCRClassifierCV` finds them; ``report(done, total)``."""
     from ancr import ANCRClassifierCV
 
@@ -118,7 +127,7 @@ def chosen_settings(snapshot: Snapshot, report: Callable[[int, int], None]) -> d
     return {"settings": flat(chosen(search)), "accuracy": float(search.best_score_), "tried": tried}
 
 
-def compared(snapshot: Snapshot, data: Samples) -> dict[str, Any]:
+def compared(snapshot: Snapshot, data: Samples, report: Report) -> dict[str, Any]:
     """Methods on the same folds of the labelled samples: a table, confusions and a learning curve."""
     from ancr.comparison.run import DEFAULT_PROTOCOLS, compare_source
     from ancr.comparison.split_sources import UserSource
@@ -131,8 +140,8 @@ def compared(snapshot: Snapshot, data: Samples) -> dict[str, Any]:
     samples = replace(data.take(part.members), origin="", is_train=None).with_labels(part.labels)
     kinds = {column.name: column.kind if column.is_used else "drop" for column in part.plan.columns}
     source = UserSource(samples, standardize=part.plan.standardize, kinds=kinds)
-    with TemporaryDirectory() as folder:
-        comparison = compare_source(source, list(_METHODS), DEFAULT_PROTOCOLS, Path(folder), jobs=1)
+    with TemporaryDirectory() as folder, _counted(Path(folder) / "cells.jsonl", int(min(5, smallest)), report):
+        comparison = compare_source(source, list(_METHODS), DEFAULT_PROTOCOLS, Path(folder), 1, _BUDGET)
     answer, answers = comparison.answer, {}
     for result in comparison.results:
         rows, predicted = result.pooled("rows"), result.pooled("predicted")
@@ -150,3 +159,22 @@ def compared(snapshot: Snapshot, data: Samples) -> dict[str, Any]:
         "n": len(part.members),
         "version": snapshot.version,
     }
+
+
+@contextmanager
+def _counted(cells: Path, folds: int, report: Report) -> Iterator[None]:
+    """Report how many cells are in a file while it is written: those of all methods, and two learning curves."""
+    total, ended = folds * (len(_METHODS) + 2 * _CURVE), threading.Event()
+
+    def count() -> None:
+        while not ended.wait(_LOOK):
+            if cells.exists():
+                report(min(cells.read_bytes().count(b"\n"), total), total)
+
+    thread = threading.Thread(target=count, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,13 +1,16 @@
 """Work of the studio in the background, and what it has found: ranks, guesses, estimates, audits, comparisons."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ancr.studio import insights
 from ancr.studio.actions import ActionError
+from ancr.studio.apart import run_apart
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import MOST_WITH_MATRIX, Recogniser, Snapshot
 from ancr.studio.state import State
@@ -46,10 +49,12 @@ class Jobs:
         Samples to label next, the most useful first.
     guesses : dict
         ``{sample: (label, confidence)}``.
+    n_guessed : int
+        How often there were new guesses.
     results, problems : dict
         What audits, searches and comparisons found, and why one failed, by name.
-    choosing : dict or None
-        How far the search for settings is.
+    progress : dict
+        ``{name: {"done", "total"}}`` of long work.
     """
 
     def __init__(
@@ -59,15 +64,19 @@ class Jobs:
         self.held_out = np.flatnonzero(source.is_held_out)
         self.queue: list[int] = []
         self.guesses: dict[int, tuple[str, float]] = {}
+        self.n_guessed = 0
         self.results: dict[str, dict[str, Any]] = {}
         self.problems: dict[str, str] = {}
-        self.choosing: dict[str, int] | None = None
+        self.progress: dict[str, dict[str, int]] = {}
+        self._cancelled: dict[str, threading.Event] = {name: threading.Event() for name in LONG}
         self._awaited: list[tuple[str, int, Future]] = []
         self.quick = Background(self._report, "ancr-studio-quick", pause=_PAUSE)
         self.long = Background(self._report, "ancr-studio-long")
 
     def stop(self) -> None:
         """End after the jobs that run."""
+        for cancelled in self._cancelled.values():
+            cancelled.set()
         self.quick.stop()
         self.long.stop()
 
@@ -125,10 +134,13 @@ class Jobs:
             self.problems.pop(name, None)
             if error is not None:
                 self.problems[name] = error
+            elif name in LONG and result is None:  # cancelled
+                pass
             elif name in ("fitted", "estimate"):
                 setattr(self.recogniser, name, result)
             elif name in ("queue", "ranked"):
                 self.queue, self.guesses, _ = result
+                self.n_guessed += 1
             else:
                 self.results[name] = result
             if name == "ranked":
@@ -153,17 +165,26 @@ class Jobs:
         if not self.recogniser.is_ready():
             raise ActionError("Label samples of at least two classes first.")
         self.problems.pop(name, None)
-        self.choosing = None if name == "choose" else self.choosing
+        self.progress.pop(name, None)
+        self._cancelled[name].clear()
         source, held_out = self.source, self.held_out
-        work = {
-            "audit": lambda: insights.audit_of(self._snapshot(), held_out),
-            "choose": lambda: insights.chosen_settings(self._snapshot(), self._report_choice),
-            "compare": lambda: insights.compared(self._snapshot(), source.data),
+        work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+            "audit": (insights.audit_of, (held_out,)),
+            "choose": (insights.chosen_settings, ()),
+            "compare": (insights.compared, (source.data,)),
         }
-        self.long.request(name, work[name])
+        function, arguments = work[name]
+        report, is_cancelled = partial(self._report_progress, name), self._cancelled[name].is_set
+        self.long.request(name, lambda: run_apart(function, (self._snapshot(), *arguments), report, is_cancelled))
         self._tell()
 
-    def _report_choice(self, done: int, total: int) -> None:
-        """Tell the page how far the search for settings is."""
-        self.choosing = {"done": done, "total": total}
+    def cancel(self, name: str) -> None:
+        """End an audit, a search or a comparison; what was found before stays."""
+        self._cancelled[name].set()
+        self.long.drop(name)
+        self._tell()
+
+    def _report_progress(self, name: str, done: int, total: int) -> None:
+        """Tell the page how far long work is."""
+        self.progress[name] = {"done": done, "total": total}
         self._tell()

@@ -32,7 +32,7 @@ class LabelledRows:
         self._members: list[int] = []
         self._labels: list[str | None] = []
         self._place: dict[int, int] = {}
-        self._rows: dict[float, tuple[np.ndarray, int]] = {}
+        self._rows: dict[tuple[float, bool], tuple[np.ndarray, np.ndarray, int]] = {}
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __len__(self) -> int:
@@ -58,27 +58,26 @@ class LabelledRows:
             self._arrays = members, labels, unused
         return self._arrays
 
-    @property
-    def n_classes(self) -> int:
-        """How many classes have a sample."""
-        return len({*self._labels} - {None})
-
     def place(self, index: int) -> int | None:
         """Where a sample is among the members; None if it is not."""
         return self._place.get(index)
 
-    def rows(self, power: float) -> np.ndarray:
-        """Rows of all members after a power, at unit norm."""
+    def rows(self, power: float, normalize: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of all members after a power, at unit norm unless they keep theirs, and their squared norms."""
+        kind, n = (power, normalize), len(self)
         # As large as all samples, so that a new row does not move the others; memory is taken as rows are written.
-        rows, known = self._rows.pop(power) if power in self._rows else (np.empty_like(self.samples), 0)
+        new = (np.empty_like(self.samples), np.empty(len(self.samples), self.samples.dtype), 0)
+        rows, squares, known = self._rows.pop(kind, new)
         if missing := self._members[known:]:
-            rows[known : len(self)] = rows_of(self.samples[missing], power)
-        self._rows[power] = rows, len(self)  # the last used is kept longest
+            rows[known:n] = rows_of(self.samples[missing], power, normalize)
+            squares[known:n] = np.einsum("ij,ij->i", rows[known:n], rows[known:n])
+        self._rows[kind] = rows, squares, n  # the last used is kept longest
         while len(self._rows) > _KEPT:
             self._rows.pop(next(iter(self._rows)))
-        return rows[: len(self)]
+        return rows[:n], squares[:n]
 
 
-def rows_of(samples: np.ndarray, power: float) -> np.ndarray:
-    """Samples after a power, at unit norm."""
-    return unit_rows(samples if power == 1.0 else signed_power(samples, power), copy=True)
+def rows_of(samples: np.ndarray, power: float, normalize: bool = True) -> np.ndarray:
+    """Samples after a power, and at unit norm unless they keep theirs."""
+    powers = samples if power == 1.0 else signed_power(samples, power)
+    return unit_rows(powers, copy=True) if normalize else powers

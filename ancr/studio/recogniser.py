@@ -1,5 +1,6 @@
 """Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from ancr.selection.calibration import Trust, concentration
 from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.selection.grid import LISTS
 from ancr.studio.actions import ActionError
+from ancr.studio.claims import Claims
 from ancr.studio.few_atoms import FewAtoms, applies_to
 from ancr.studio.labelled import LabelledRows, rows_of
 from ancr.studio.openings import Source
@@ -56,9 +58,10 @@ class Query:
     top: int = 6
 
     @property
-    def power(self) -> float:
-        """The power of the features."""
-        return named_space(self.classifier.space).power
+    def kind(self) -> tuple[float, bool]:
+        """The power of the features, and whether samples are at unit norm."""
+        space = named_space(self.classifier.space)
+        return space.power, space.normalize
 
 
 @dataclass
@@ -119,6 +122,7 @@ class Estimate(OfAMoment):
     accuracy: float
     n: int
     trust: Trust
+    claims: Claims
     version: int
     classifier: BaseRepresentationClassifier
 
@@ -155,7 +159,9 @@ class Snapshot:
         part = self.some(MOST_LEFT_OUT)
         held = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels).held_out_
         trust = Trust.learn(held.decisions, held.concentrations, held.labels, held.temperature, 0.99)
-        return Estimate(float(held.right.mean()), len(held.labels), trust, self.version, self.classifier)
+        sure = softmax(np.asarray(held.decisions) / held.temperature, axis=1).max(axis=1)
+        claims = Claims.of(sure, np.asarray(held.right))
+        return Estimate(float(held.right.mean()), len(held.labels), trust, claims, self.version, self.classifier)
 
     def some(self, most: int) -> "Snapshot":
         """At most so many of the samples, at random."""
@@ -198,13 +204,18 @@ class Recogniser:
             if state.is_used(index):
                 self._labelled.update(index, state.labels[index])
         self._seen, self._version = len(state.changes), state.version
+        # Of prepared columns, the rows of the labels of this moment.
+        self._prepared: tuple[Any, ...] | None = None
+        self._lock = threading.RLock()
 
     def sync(self) -> None:
-        """Take over what changed in the state since the last call."""
-        for index in self.state.changes[self._seen :]:
-            self._labelled.update(index, self.state.labels[index] if self.state.is_used(index) else None)
-        if self._seen < len(self.state.changes):
-            self._version, self._seen = self.state.version, len(self.state.changes)
+        """Take over what changed in the state since the last call; any thread may ask for it."""
+        with self._lock:
+            version, seen = self.state.version, len(self.state.changes)
+            for index in self.state.changes[self._seen : seen]:
+                self._labelled.update(index, self.state.labels[index] if self.state.is_used(index) else None)
+            if self._seen < seen:
+                self._version, self._seen = version, seen
 
     @property
     def version(self) -> int:
@@ -219,15 +230,16 @@ class Recogniser:
 
     def snapshot(self, classifier: BaseRepresentationClassifier | None = None) -> Snapshot:
         """The labelled samples of this moment."""
-        self.sync()
-        members, labels, unused = self._labelled.arrays()
+        with self._lock:
+            self.sync()
+            (members, labels, unused), version = self._labelled.arrays(), self._version
         members, labels = np.delete(members, unused), np.delete(labels, unused)
         chosen = classifier or self.state.classifier
-        return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, self._version)
+        return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, version)
 
     def is_ready(self) -> bool:
         """Whether two classes have a label, so that there is something to compare."""
-        return self._labelled.n_classes >= 2
+        return sum(count > 0 for count in self.state.classes.copy().values()) >= 2
 
     def judge(self, queries: list[Query]) -> list[Judgement | ActionError]:
         """Judgements of queries; those that can be are answered together.
@@ -266,39 +278,73 @@ class Recogniser:
         own = self._own_place(query)
         if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
             return Recogniser._by_matrix, query.top
-        if applies_to(query.classifier) and not self.source.plan.prepares:
-            return Recogniser._over_few, query.power, query.top
+        if applies_to(query.classifier):
+            alone = self.source.plan.prepares or not query.kind[1]  # what is learned from the others is its own
+            return Recogniser._over_few, query.kind, own if alone else None, query.top
         return Recogniser._by_all, key(query.classifier), own, query.top
 
     def _own_place(self, query: Query) -> int | None:
         """Where a query is among the labelled samples; None if it is not."""
-        return None if query.sample is None else self._labelled.place(query.sample)
+        with self._lock:
+            return None if query.sample is None else self._labelled.place(query.sample)
 
     def _by_matrix(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         assert self.fitted is not None
         return _judge(self.fitted, np.stack([query.vector for query in queries]), queries[0].top)
 
+    def is_quick(self, query: Query) -> bool:
+        """Whether a query needs neither a classifier fitted to all samples nor words that are counted anew."""
+        self.sync()
+        has_words = self.source.plan.prepares and self.source.data.vectors.dtype.kind == "O"
+        return self._way(query)[0] is not Recogniser._by_all and not has_words
+
     def _over_few(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
-        members, labels, unused = self._labelled.arrays()
-        power = queries[0].power
-        rows = self._labelled.rows(power)
-        vectors = rows_of(np.stack([query.vector for query in queries]).astype(rows.dtype), power)
+        with self._lock:
+            (members, labels, unused), version = self._labelled.arrays(), self._version
+        rows, squares, mean, to_rows = self._rows(queries[0], (members, labels, unused), version)
+        vectors = to_rows(np.stack([query.vector for query in queries])).astype(rows.dtype)
         answers: list[Judgement | ActionError] = []
         for query, vector, cross in zip(queries, vectors, vectors @ rows.T, strict=True):
             own, content = self._own_place(query), query.vector.tobytes()
-            banned = unused if own is None else np.append(unused, own)
+            banned = unused if own is None or own >= len(members) else np.append(unused, own)
             near = self._near.pop(content, np.empty(0, int))
             try:
-                few = FewAtoms(rows, labels, vector, cross, banned, query.classifier, near)
+                few = FewAtoms(rows, squares, labels, vector, cross, banned, query.classifier, near, mean)
             except ActionError as error:
                 answers.append(error)
                 continue
             self._near[content] = few.chosen if len(few.chosen) <= _MOST_NEAR else few.chosen[few.code > 0.0]
-            fitted = Fitted(few.classifier(), _as_they_are, members[few.chosen], self._version)
+            fitted = Fitted(few.classifier(), _as_they_are, members[few.chosen], version)
             answers += _judge(fitted, vector[None], query.top)
         while len(self._near) > _NEAR_KEPT:
             self._near.pop(next(iter(self._near)))
         return answers
+
+    def _rows(
+        self, query: Query, labelled: tuple[np.ndarray, np.ndarray, np.ndarray], version: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Callable[[np.ndarray], np.ndarray]]:
+        """The labelled samples as rows, their squared norms and mean, and the function that makes such rows.
+
+        Columns are prepared by the labelled samples of this moment, without the one that is the query.
+        """
+        (members, labels, unused), kind, plan = labelled, query.kind, self.source.plan
+        own, n = self._own_place(query), len(members)
+        if not plan.prepares:
+            with self._lock:
+                rows, squares = (part[:n] for part in self._labelled.rows(*kind))
+        if not plan.prepares and kind[1]:
+            return rows, squares, None, lambda vectors: rows_of(vectors, *kind)
+        used = np.setdiff1d(np.arange(n), unused if own is None else np.append(unused, own))
+        if not plan.prepares:
+            return rows, squares, rows[used].mean(axis=0, dtype=float), lambda vectors: rows_of(vectors, *kind)
+        which, prepared = (version, kind, own), self._prepared
+        if prepared is None or prepared[0] != which:
+            samples = self.source.data.vectors
+            prepare = plan.fit(samples[members[used]], labels[used])
+            rows = rows_of(prepare(samples[members]), *kind)
+            squares, mean = np.einsum("ij,ij->i", rows, rows), rows[used].mean(axis=0, dtype=float)
+            self._prepared = prepared = which, rows, squares, mean, lambda vectors: rows_of(prepare(vectors), *kind)
+        return prepared[1:]
 
     def _by_all(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         """Settings whose codes use every sample: a classifier of its own, without the sample that is the query."""

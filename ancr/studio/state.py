@@ -17,7 +17,7 @@ from ancr.studio.actions import ActionError, Batch, ConflictError, History, Step
 
 # What a person asks for, as plain data.
 Action: TypeAlias = Mapping[str, Any]
-_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "undo")
+_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "return", "undo")
 _MARKS = {
     "skip": ("skipped", "yes"),
     "exclude": ("excluded", "yes"),
@@ -126,6 +126,11 @@ class State:
             return Batch(kind, (Step(None, "settings", before, after),), tab)
         if kind == "class":
             return Batch(kind, tuple(self._class_steps(check_label(action.get("label")))), tab)
+        if kind == "return":
+            skipped = sorted(self.marks["skipped"])
+            return Batch(
+                kind, tuple(step for index in skipped for step in self._mark_steps("skipped", index, None)), tab
+            )
         if kind == "accept":
             return self._accepted(action.get("labels"), tab)
         index = self._open(action.get("sample"))

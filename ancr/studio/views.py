@@ -10,8 +10,9 @@ from sklearn.metrics import confusion_matrix
 from ancr.axes.spaces import named_space
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import controls, flat
-from ancr.classifiers.settings import methods
+from ancr.classifiers.settings import is_same, methods
 from ancr.studio.actions import ActionError
+from ancr.studio.claims import LEAST_SURE, why_nothing_is_ticked
 from ancr.studio.jobs import LONG, Jobs
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import Judgement, Query, Recogniser
@@ -46,9 +47,10 @@ class Views:
             "estimate": self.estimate(),
             "ready": self.recogniser.is_ready(),
             "busy": {name: self.jobs.long.is_busy(name) for name in LONG},
+            "guessed": self.jobs.n_guessed,
+            "progress": dict(self.jobs.progress),
             "done": {name: result.get("version", 0) for name, result in self.jobs.results.items()},
             "chosen": self.jobs.results.get("choose"),
-            "choosing": self.jobs.choosing,
             "problems": dict(self.jobs.problems),
             **self.counts(),
         }
@@ -82,7 +84,7 @@ class Views:
     def describe(self, index: int) -> dict[str, Any]:
         """A sample for the page."""
         state, guess = self.state, self.jobs.guesses.get(index)
-        found = {
+        found: dict[str, Any] = {
             "id": state.ids[index],
             "number": index + 1,
             "name": state.names[index],
@@ -91,10 +93,21 @@ class Views:
             "picture": self.pictures.has_pictures,
         }
         if guess is not None and state.labels[index] is None:
-            found["guess"] = {"label": guess[0], "confidence": guess[1]}
+            found["guess"] = {"label": guess[0], "confidence": self.checked(guess[1])}
         if not self.pictures.has_pictures:
             found["row"] = self.row(index, 8)
         return found
+
+    def brief(self, index: int) -> dict[str, Any]:
+        """What became of a sample."""
+        state = self.state
+        marks = {name: index in marked for name, marked in state.marks.items()}
+        return {"id": state.ids[index], "label": state.labels[index], **marks}
+
+    def checked(self, confidence: float) -> float:
+        """The confidence of a guess, not above what labels that were left out support."""
+        estimate = self.recogniser.estimate
+        return confidence if estimate is None else float(estimate.claims.capped(np.array([confidence]))[0])
 
     def row(self, index: int, most: int = _SHOWN_COLUMNS) -> list[list[Any]]:
         """Columns and values of a sample."""
@@ -122,11 +135,26 @@ class Views:
         chosen = [(i, guess) for i, guess in pairs if label is None or guess[0] == label]
         chosen.sort(key=lambda pair: -pair[1][1])
         by_class = Counter(guess[0] for _, guess in pairs)
+        samples = [self.describe(i) for i, _ in chosen[:_SHOWN_SAMPLES]]
+        why_not = self._tick(samples)
         return {
-            "samples": [self.describe(i) for i, _ in chosen[:_SHOWN_SAMPLES]],
+            "samples": samples,
+            "why_not": why_not,
+            "least_sure": LEAST_SURE,
             "classes": [{"label": name, "count": count} for name, count in by_class.most_common()],
             "total": len(chosen),
         }
+
+    def _tick(self, samples: list[dict[str, Any]]) -> str:
+        """Tick the guesses that labels which were left out support; a sentence if there are none."""
+        estimate, used = self.recogniser.estimate, {label: n for label, n in self.state.classes.items() if n}
+        is_checked = estimate is not None and is_same(estimate.classifier, self.state.classifier)
+        why_not = why_nothing_is_ticked(used, is_checked)
+        for sample in samples:
+            sample["ticked"] = not why_not and sample["guess"]["confidence"] >= LEAST_SURE
+        if why_not or not samples or any(sample["ticked"] for sample in samples):
+            return why_not
+        return f"Nothing is ticked: labels that were left out support less than {LEAST_SURE:.0%} for these guesses."
 
     def members(self, label: str) -> dict[str, Any]:
         """Samples of a class."""
@@ -147,13 +175,12 @@ class Views:
 
     def answer(self, query: Query, judgement: Judgement) -> dict[str, Any]:
         """An answer with its witnesses, and what the code makes of them."""
-        chances, confidence, accepted = self.recogniser.probabilities(judgement, query.classifier)
+        chances, _, accepted = self.recogniser.probabilities(judgement, query.classifier)
         order = np.argsort(-judgement.decisions, kind="stable")[:_SHOWN_CLASSES]
         weights = judgement.weights
         answer = {
             "label": judgement.label,
             "probability": float(chances.max()),
-            "confidence": confidence,
             "accepted": accepted,
             "classes": [
                 {

@@ -1,7 +1,9 @@
 """The studio: what a page asks for, in terms of samples and labels, without anything of the web."""
 
+import secrets
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from itertools import chain
 from typing import Any
 
@@ -18,14 +20,16 @@ from ancr.studio.sample_pictures import Pictures
 from ancr.studio.views import Views
 from ancr.studio.worker import Worker
 
+# Samples that an event names; of more, a page asks for what it shows.
+_MOST_NEWS = 200
 _MALFORMED = "This action is not in a form that the studio knows."
 
 
 class Studio:
     """Data, journal and actions of one page.
 
-    Methods that begin with ``_on`` run in the worker's thread, which alone touches the state; so do those that are
-    handed to it with ``worker.ask("read", …)``.
+    The worker's thread alone changes the state; what reads more than one thing of it is handed to that thread with
+    ``worker.ask("read", …)``. Answers have their own threads, and the recogniser follows the state under a lock.
 
     Parameters
     ----------
@@ -35,8 +39,7 @@ class Studio:
     Attributes
     ----------
     worker : Worker
-        Takes the jobs ``"act"`` (a tab and a dict), ``"answer"`` (a `Query`) and ``"read"`` (a function without
-        arguments).
+        Takes the jobs ``"act"`` (a tab and a dict) and ``"read"`` (a function without arguments).
     jobs : Jobs
         Work in the background, and what it has found.
     views : Views
@@ -56,7 +59,7 @@ class Studio:
             self.journal.close()
             raise
         self.notes = [*source.notes, *notes, *self.journal.notes, *more]
-        self.leases = Leases()
+        self.leases, self.start = Leases(), secrets.token_hex(4)
         self.recogniser = Recogniser(source, self.state)
         if source.is_model:  # its answers are those of the file from the first one on
             self.recogniser.fitted = self.recogniser.snapshot().fit()
@@ -65,13 +68,10 @@ class Studio:
         self._listening, self.serial = threading.RLock(), 0
         self.is_closing = self._is_closed = False
         self.worker = Worker(
-            {
-                "act": self._on_act,
-                "store": lambda found: self.jobs.on_store(found),
-                "answer": self._on_answer,
-                "read": self._on_read,
-            }
+            {"act": self._on_act, "store": lambda found: self.jobs.on_store(found), "read": self._on_read}, "state"
         )
+        # Answers have threads of their own, so that labels do not wait for them, and quick ones not for slow ones.
+        self._answers = {is_quick: Worker({"answer": self._on_answer}, "answers") for is_quick in (True, False)}
         self.jobs = Jobs(source, self.state, self.recogniser, self.worker, self._tell)
         self.views = Views(source, self.state, self.recogniser, self.pictures, self.jobs)
         self.worker.submit("read", self.jobs.refresh).result()
@@ -80,6 +80,7 @@ class Studio:
         """Everything that a page needs at first and after a change."""
         self.state.history.hear(tab)
         return {
+            "start": self.start,
             "serial": self.serial,
             "journal": str(self.journal.path),
             "notes": self.notes,
@@ -87,14 +88,37 @@ class Studio:
             **self.views.overview(),
         }
 
+    def news(self, known: dict[str, Any], seen: int) -> tuple[dict[str, Any], int]:
+        """What a page does not know: fields of the overview that changed, and samples.
+
+        Parameters
+        ----------
+        known : dict
+            The overview as the page has it; brought up to date.
+        seen : int
+            How many changes of samples the page has seen.
+        """
+        now = {name: value for name, value in self.overview().items() if name != "can_undo"}
+        changed = {name: value for name, value in now.items() if name not in known or known[name] != value}
+        known.update(changed)
+        touched = list(dict.fromkeys(self.state.changes[seen:]))
+        samples = [self.views.brief(index) for index in touched[:_MOST_NEWS]]
+        told = {**changed, "serial": self.serial, "touched": samples, "more": len(touched) > _MOST_NEWS}
+        return told, len(self.state.changes)
+
     def close(self) -> None:
         """End the threads and let another studio open the data."""
         if self._is_closed:
             return
         self._is_closed = True
         self.jobs.stop()
-        self.worker.stop()
+        for worker in (*self._answers.values(), self.worker):
+            worker.stop()
         self.journal.close()
+
+    def answer(self, query: Query) -> Future:
+        """A future of the answer to a query."""
+        return self._answers[self.recogniser.is_quick(query)].submit("answer", query)
 
     def listen(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback()`` after every change; returns a function that ends it."""

@@ -5,7 +5,9 @@ matrix product. Of several requests for the same longer work, only the last is d
 """
 
 import asyncio
+import ctypes
 import queue
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -14,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any, TypeAlias
 
 from ancr._core.messages import one_line
+from ancr.studio.apart import CancelledError
 
 # What is handed over: a kind, its payload and where the result goes; None ends the thread.
 Job: TypeAlias = tuple[str, Any, Future]
@@ -26,6 +29,8 @@ class Worker:
     ----------
     handlers : dict
         For each kind a function of a list of payloads that returns one result, or one exception, for each.
+    name : str
+        Name of the thread.
 
     Examples
     --------
@@ -36,10 +41,10 @@ class Worker:
     >>> worker.stop()
     """
 
-    def __init__(self, handlers: Mapping[str, Callable[[list], Sequence]]) -> None:
+    def __init__(self, handlers: Mapping[str, Callable[[list], Sequence]], name: str = "worker") -> None:
         self._handlers = handlers
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="ancr-studio", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"ancr-studio-{name}", daemon=True)
         self._thread.start()
 
     def submit(self, kind: str, payload: Any = None) -> Future:
@@ -128,6 +133,11 @@ class Background:
                 self._last = 0.0
             self._changed.notify_all()
 
+    def drop(self, name: str) -> None:
+        """Forget a job of this name that still waits."""
+        with self._changed:
+            self._jobs.pop(name, None)
+
     def is_busy(self, name: str) -> bool:
         """Whether a job of this name waits or runs."""
         with self._changed:
@@ -157,8 +167,18 @@ class Background:
             result, error = None, None
             try:
                 result = function()
+            except CancelledError:
+                pass
             except Exception as problem:  # a sentence in the page, not the end of the thread
                 error = one_line(problem)
+            return_memory()
             with self._changed:
                 self._busy = None
             self._report(name, result, error)
+
+
+def return_memory() -> None:
+    """Give memory that is free back to the system, where the C library would keep it (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

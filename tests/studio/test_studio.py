@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 
 from ancr.classifiers.settings import is_same, key
 from ancr.samples.model_file import Model
@@ -164,6 +164,85 @@ def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
     assert client.get("/api/state").json()["labelled"] == before["labelled"]
 
 
+def test_nothing_is_ticked_before_claims_are_checked(tmp_path, make_studio, make_client):
+    """Iris with two labels: the classifier is sure of everything, and nothing supports that."""
+    X, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "iris.npz", features=X)
+    studio = make_studio(open_source(tmp_path / "iris.npz"))
+    client = make_client(studio)
+    for place in (0, 60):
+        act(client, do="label", sample=studio.state.ids[place], label=str(y[place]))
+    wait_for(client, lambda state: is_settled(state) and client.get("/api/surest").json()["total"])
+    found = client.get("/api/surest").json()
+    assert not any(one["ticked"] for one in found["samples"])
+    assert "each class has 5 labels" in found["why_not"]
+    assert max(one["guess"]["confidence"] for one in found["samples"]) < 0.5
+
+
+def test_what_is_ticked_is_right_as_often_as_it_says(client, studio):
+    truth = load_digits().target
+    waiting = np.flatnonzero(studio.state.waiting)[:500]
+    act(client, do="accept", labels=[[studio.state.ids[i], str(truth[i])] for i in waiting])
+    wait_for(client, lambda state: is_settled(state) and client.get("/api/surest").json()["why_not"] == "")
+    ticked = [one for one in client.get("/api/surest").json()["samples"] if one["ticked"]]
+    assert len(ticked) > 50
+    assert np.mean([one["guess"]["label"] == str(truth[one["number"] - 1]) for one in ticked]) >= 0.95
+
+
+def test_long_work_reports_and_can_be_ended(client):
+    wait_for(client, is_settled)
+    assert client.post("/api/start/compare", json={}).status_code == 200
+    wait_for(client, lambda state: state["progress"].get("compare", {"done": 0})["done"] > 0)
+    start = time.monotonic()
+    act(client, do="label", sample=next_sample(client)["id"], label="1")
+    client.post("/api/answer", json={"sample": next_sample(client)["id"]})
+    assert time.monotonic() - start < 5  # it does not wait for the comparison
+    assert client.post("/api/cancel/compare", json={}).status_code == 200
+    state = wait_for(client, lambda state: not state["busy"]["compare"], 20)
+    assert "compare" not in state["done"]
+    assert "compare" not in state["problems"]
+
+
+def test_a_table_with_units_is_audited_and_an_all_zero_row_is_ordinary(tmp_path, make_studio, make_client):
+    X, y = load_iris(return_X_y=True)
+    X = np.vstack([X * [1, 10, 100, 1000], np.zeros(4)])
+    rows = [",".join(f"{value:.3f}" for value in row) for row in X]
+    lines = [f"{row},{label}" for row, label in zip(rows, [*map(str, y), ""], strict=True)]
+    (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,label", *lines]) + "\n")
+    studio = make_studio(open_source(tmp_path / "iris.csv"))
+    client = make_client(studio)
+    assert studio.source.plan.standardize
+    zero = studio.state.ids[-1]
+    query = studio.query({"sample": zero})
+    assert studio.recogniser.is_quick(query)
+    act(client, do="label", sample=zero, label="0")
+    start = time.monotonic()
+    assert client.post("/api/answer", json={"sample": zero}).status_code == 200
+    assert time.monotonic() - start < 10
+    assert client.post("/api/start/audit", json={}).status_code == 200
+    state = wait_for(client, lambda state: "audit" in state["done"] or "audit" in state["problems"])
+    assert state["problems"] == {}
+    assert client.get("/api/audit").json()["suspicious"]
+
+
+def test_prepared_columns_answer_as_a_classifier_fitted_without_the_sample(tmp_path, make_studio):
+    X, y = load_iris(return_X_y=True)
+    np.savetxt(
+        tmp_path / "iris.csv", np.column_stack([X * [1, 10, 100, 1000], y]), delimiter=",", header="a,b,c,d,label",
+        comments="", fmt="%.3f",
+    )  # fmt: skip
+    studio = make_studio(open_source(tmp_path / "iris.csv"))
+    recogniser = studio.recogniser
+    for settings in ({}, {"space__kernel": "rbf", "space__gamma": 0.5}, {"space__power": 0.5, "alpha": 0.1}):
+        classifier = studio.state.adjusted(settings)
+        for sample in (3, 77, 120):
+            query = Query(studio.source.data.vectors[sample], sample, classifier)
+            assert recogniser.is_quick(query)
+            (few,), (whole,) = recogniser._over_few([query]), recogniser._by_all([query])
+            assert few.label == whole.label
+            np.testing.assert_allclose(few.decisions, whole.decisions, atol=1e-6)
+
+
 def test_the_model_and_the_labels_leave_and_come_back(client, studio, tmp_path, make_studio):
     sample = next_sample(client)
     act(client, do="label", sample=sample["id"], label="=cmd()")
@@ -234,7 +313,7 @@ def test_settings_are_chosen(client):
     assert client.post("/api/start/choose", json={}).status_code == 200
     state = wait_for(client, lambda state: state["chosen"] is not None)
     assert state["chosen"]["accuracy"] > 0.85
-    assert state["choosing"]["done"] == state["choosing"]["total"] > 5
+    assert state["progress"]["choose"]["done"] == state["progress"]["choose"]["total"] > 5
     act(client, do="settings", settings=state["chosen"]["settings"])
     wait_for(client, is_settled)
 
@@ -257,9 +336,9 @@ def test_requests_that_come_together_are_answered_like_single_ones(studio, clien
     wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
     classifier = studio.state.classifier
     queries = [Query(studio.source.data.vectors[i], int(i), classifier) for i in studio.jobs.held_out[:25]]
-    together = [studio.worker.submit("answer", query) for query in queries]
+    together = [studio.answer(query) for query in queries]
     labels = [future.result()["label"] for future in together]
-    assert labels == [studio.worker.submit("answer", query).result()["label"] for query in queries]
+    assert labels == [studio.answer(query).result()["label"] for query in queries]
 
 
 # --- sources

@@ -1,6 +1,8 @@
 // Compare: methods on the same folds, a table to sort, confusions whose cells open the samples, learning curves.
 import { ask } from "/static/api.js";
 import { el, redraw, say, tile } from "/static/dom.js";
+import { html, render } from "/static/htm-preact.js";
+import { Job } from "/static/parts.js";
 
 let studio, box, found = null, seen = null, order = { by: "accuracy", down: true }, method = null;
 
@@ -14,10 +16,10 @@ export function open(shared, panel) {
   load();
 }
 
-export function update() { load(); }
+export function update() { load(); drawJob(); }
 
 async function load() {
-  const key = JSON.stringify([studio.state.busy.compare, studio.state.done.compare]);
+  const key = JSON.stringify(studio.state.done.compare ?? null);
   if (key === seen) return;
   seen = key;
   found = await ask("/api/compare").catch(() => found);
@@ -30,12 +32,15 @@ function start() {
 }
 
 function draw() {
-  const busy = studio.state.busy.compare, problem = studio.state.problems.compare;
-  const parts = [el("div", { class: "panel" }, el("p", { text: "Methods on the same folds of the labelled samples, each with settings chosen on its training folds. This takes from seconds to minutes." }),
-    el("button", { class: busy ? "main busy" : "main", "data-key": "start", disabled: busy || !studio.state.ready, onclick: start, text: busy ? "Comparing" : found ? "Compare again" : "Compare methods" }),
-    problem ? el("p", { class: "rejected", text: problem }) : null)];
+  const parts = [el("div", { class: "panel" }, el("p", { text: "Methods on the same folds of the labelled samples, each with settings chosen on its training folds. This takes from seconds to minutes." }), el("div", { id: "job" }))];
   if (found) parts.push(el("ul", {}, ...found.lines.map((line) => el("li", { text: line }))), table(), confusion(), el("div", { id: "samples", "aria-live": "polite" }), curve());
   redraw(box, parts);
+  drawJob();
+}
+
+function drawJob() {
+  const place = document.getElementById("job");
+  if (place) render(html`<${Job} studio=${studio} name="compare" idle=${found ? "Compare again" : "Compare methods"} running="Comparing" start=${start} cancel=${() => ask("/api/cancel/compare", {}).then(studio.refresh).catch(() => {})} />`, place);
 }
 
 function table() {

@@ -1,182 +1,186 @@
 // Label: the pool, most useful first, by single keys; and guesses to accept many at once.
 import { ask } from "/static/api.js";
-import { el, percent, picture, redraw, say } from "/static/dom.js";
+import { percent, say } from "/static/dom.js";
+import { html, render } from "/static/htm-preact.js";
+import { classOfKey, keyOfClass, matching, mayReload } from "/static/logic.js";
+import { Picture } from "/static/parts.js";
 
-let studio, current = null, currentBox, classBox, guessBox, keys = true, filter = null, ticks = new Map(), known = new Map();
+let studio, root = null, current = null, busy = 0, keys = true, list = null, filter = null, newer = false, inside = false;
+const ticks = new Map();
 
 export function open(shared, panel) {
   studio = shared;
-  currentBox = el("section", { class: "panel current", "aria-label": "Sample to label" });
-  classBox = el("section", { class: "panel", "aria-label": "Classes" });
-  guessBox = el("section", { class: "panel", "aria-label": "Guesses" });
-  panel.replaceChildren(el("h2", { text: "Label" }), el("div", { class: "columns" }, el("div", {}, currentBox, classBox), guessBox));
-  drawClasses();
+  root = panel;
+  draw();
   next();
   guesses();
 }
 
-export function update() {
-  drawClasses();
-  if (!current) next();
-  else look();
-  guesses();
+export function close() {
+  render(null, root);
+  root = null;
+}
+
+export function update(shared, news = {}) {
+  if (!root) return;
+  const touched = new Map((news.touched || []).map((one) => [one.id, one]));
+  for (const one of list?.samples || []) if (touched.has(one.id)) one.done = touched.get(one.id).label ?? (touched.get(one.id).excluded ? "excluded" : null);
+  const own = current && touched.get(current.id);
+  if (!current || (own && !busy && (own.label !== null || own.excluded || own.skipped))) next();
+  else if (current && !busy && (news.more || "guessed" in news)) look();
+  if ("guessed" in news || news.more) {
+    if (mayReload({ inside, ticked: ticks.size })) guesses(false);
+    else newer = true;
+  }
+  draw();
 }
 
 export function undone(shared, after) { show(after.next[0] || null); guesses(); }
 
-// Another tab may have labelled the sample that is shown here, or there may be a guess for it now.
+// There may be a guess for the sample that is shown, or another tab may have labelled it.
 async function look() {
-  if (busy) return;
-  const id = current.id, found = await ask(`/api/row/${id}`).catch(() => null);
+  const { id } = current, found = await ask(`/api/row/${id}`).catch(() => null);
   if (!found || busy || current?.id !== id) return;
   if (found.label !== null || found.excluded) next();
-  else { current.guess = found.guess; drawGuess(); }
+  else { current = { ...current, guess: found.guess }; draw(); }
 }
 
 async function next() {
-  const { next: found } = await ask("/api/next", { n: 1 });
-  show(found[0] || null);
+  const found = await ask("/api/next", { n: 1 }).catch(() => null);
+  if (found && !busy) show(found.next[0] || null);
 }
 
 function show(sample) {
-  if (sample && current && sample.id === current.id && currentBox.childElementCount) { current = sample; drawGuess(); return; }
   current = sample;
+  draw();
   // The field for a class may be far below; what is labelled with it must be seen.
-  if (document.activeElement?.id === "class-name") currentBox.scrollIntoView({ block: "nearest" });
-  if (!sample) {
-    redraw(currentBox, el("h3", { text: "Nothing waits for a label" }), el("p", { text: studio.state.skipped ? "All others have a label; skipped samples can be labelled after Undo." : "All samples have a label. Export them, or look for wrong ones in Audit." }));
-    return;
-  }
-  redraw(currentBox, el("h3", { id: "current", text: sample.name }), picture(sample), el("p", { id: "guess" }),
-    el("div", { class: "row" }, el("button", { "data-key": "skip", onclick: skip }, el("kbd", { text: "s" }), "Skip"), el("button", { "data-key": "undo", onclick: () => studio.undo().catch(() => {}), disabled: !studio.state.can_undo }, el("kbd", { text: "u" }), "Undo")));
-  drawGuess();
+  if (document.activeElement?.id === "class-name") document.getElementById("current-box")?.scrollIntoView({ block: "nearest" });
 }
 
-function drawGuess() {
-  const place = document.getElementById("guess");
-  if (!place) return;
-  const guess = current?.guess;
-  place.replaceChildren(guess
-    ? el("button", { class: "main", onclick: () => give(guess.label) }, el("kbd", { text: "Enter" }), `It is ${guess.label} (${percent(guess.confidence, 0)} sure)`)
-    : el("span", { class: "quiet", text: studio.state.ready ? "No guess yet." : "Give labels of two classes, then there are guesses." }));
+// While an action is on its way, a key would be meant for a sample that nobody has seen yet.
+async function act(action, message) {
+  if (busy) return;
+  busy += 1;
+  try {
+    const after = await studio.act(action, message);
+    busy -= 1;
+    if (after.refused.length) say(`${message} ${after.refused.length} were refused: ${after.refused[0]}`);
+    show(after.next[0] || null);
+    return after;
+  } catch { busy -= 1; }
 }
 
-// Digits press the class of that name if there is one, otherwise the class at that place.
-function classOfKey(key) {
-  const classes = studio.state.classes.map((one) => one.label);
-  if (classes.includes(key)) return key;
-  if (classes.some((name) => /^\d$/.test(name))) return undefined;
-  return classes[key === "0" ? 9 : Number(key) - 1];
-}
+const give = (name) => current && act({ do: "label", sample: current.id, label: name, was: current.label }, `${current.name} is ${name}.`);
+const skip = () => current && act({ do: "skip", sample: current.id }, `${current.name} is skipped.`);
+const undo = () => studio.undo().catch(() => {});
 
-function keyOfClass(name, place) {
-  const single = studio.state.classes.some((one) => /^\d$/.test(one.label));
-  if (single) return /^\d$/.test(name) ? name : null;
-  return place < 10 ? String((place + 1) % 10) : null;
-}
-
-function drawClasses() {
-  const classes = studio.state.classes;
-  const few = classes.length <= 30;
-  const input = classBox.querySelector("#class-name") || el("input", { type: "text", id: "class-name", list: "class-names", autocomplete: "off", maxlength: "200", "data-key": "class-name" });
-  const list = el("datalist", { id: "class-names" }, ...classes.map((one) => el("option", { value: one.label })));
-  const form = el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); typed(input); } }, el("label", { for: "class-name" }, "Class, known or new ", el("kbd", { text: "/" })), input, el("button", { text: "Give", "data-key": "give" }));
-  const switcher = el("input", { type: "checkbox", id: "keys", checked: keys, onchange: (event) => { keys = event.target.checked; } });
-  redraw(classBox, el("h3", { text: "Classes" }),
-    few ? el("div", { class: "classes" }, ...classes.map((one, place) => {
-      const key = keyOfClass(one.label, place);
-      return el("button", { "data-key": `class ${one.label}`, onclick: () => give(one.label) }, key ? el("kbd", { text: key }) : null, `${one.label} `, el("span", { class: "quiet", text: `(${one.count})` }));
-    })) : el("p", { class: "quiet", text: `${classes.length} classes; type the first letters of one.` }),
-    form, list, el("p", {}, switcher, " ", el("label", { for: "keys", text: "Single keys: digits give a class, Enter takes the guess, s skips, u undoes" })));
-}
-
-function typed(input) {
-  const text = input.value.trim();
-  if (!text) return;
-  const classes = studio.state.classes.map((one) => one.label);
-  const begins = classes.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));
-  const name = classes.includes(text) ? text : begins.length === 1 ? begins[0] : text;
+function typed(event) {
+  event.preventDefault();
+  const input = document.getElementById("class-name"), name = matching(input.value, studio.state.classes.map((one) => one.label));
+  if (!name) return;
   input.value = "";
   give(name);
 }
 
-// While an action is on its way, a key would be meant for a sample that nobody has seen yet.
-let busy = 0;
-async function give(name) {
-  if (!current || busy) return;
-  const sample = current;
-  busy += 1;
-  try {
-    const after = await studio.act({ do: "label", sample: sample.id, label: name, was: sample.label }, `${sample.name} is ${name}.`);
-    if (!studio.state.classes.some((one) => one.label === name)) await studio.refresh();
-    show(after.next[0] || null);
-  } catch { /* shown already */ } finally { busy -= 1; }
-}
-
-async function skip() {
-  if (!current || busy) return;
-  busy += 1;
-  try {
-    const after = await studio.act({ do: "skip", sample: current.id }, `${current.name} is skipped.`);
-    show(after.next[0] || null);
-  } catch { /* shown already */ } finally { busy -= 1; }
-}
-
 document.addEventListener("keydown", (event) => {
-  if (!currentBox?.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!root || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input:not([type=checkbox]), select, textarea") || !keys) return;
-  if (/^\d$/.test(event.key)) { const name = classOfKey(event.key); if (name !== undefined) give(name); }
+  if (/^\d$/.test(event.key)) { const name = classOfKey(event.key, studio.state.classes.map((one) => one.label)); if (name !== undefined) give(name); }
   else if (event.key === "Enter" && current?.guess && !event.target.matches("button:not([role=tab]), a, summary")) give(current.guess.label);
   else if (event.key === "s") skip();
-  else if (event.key === "u") studio.undo().catch(() => {});
+  else if (event.key === "u") undo();
   else if (event.key === "/" || event.key === "n") document.getElementById("class-name").focus();
   else return;
   event.preventDefault();
 });
 
-async function guesses() {
-  const path = filter === null ? "/api/surest" : `/api/surest?label=${encodeURIComponent(filter)}`;
+let asked = 0;
+async function guesses(wanted = true) {
+  const path = filter === null ? "/api/surest" : `/api/surest?label=${encodeURIComponent(filter)}`, own = (asked += 1);
   const found = await ask(path).catch(() => null);
-  if (!found) return;
-  const select = el("select", { id: "filter", "data-key": "filter", onchange: (event) => { filter = event.target.value === "" ? null : event.target.value; guesses(); } },
-    el("option", { value: "", text: "all classes" }), ...found.classes.map((one) => el("option", { value: one.label, text: `${one.label} (${one.count})`, selected: one.label === filter })));
-  known = new Map(found.samples.map((one) => [one.id, one]));
-  const button = el("button", { class: "main", "data-key": "accept", onclick: accept });
-  const tiles = found.samples.map((one) => {
-    const box = el("input", { type: "checkbox", "data-key": `guess ${one.id}`, checked: ticked(one), onchange: (event) => { ticks.set(one.id, event.target.checked); count(button); } });
-    return el("li", { class: "tile" }, el("label", {}, picture(one), el("span", { class: "name", text: one.name }), box, ` ${one.guess.label} `, el("span", { class: "quiet", text: percent(one.guess.confidence, 0) })));
+  if (!found || own !== asked || !root) return;
+  if (!wanted && !mayReload({ inside, ticked: ticks.size })) { newer = true; draw(); return; }
+  list = found;
+  newer = false;
+  ticks.clear();
+  draw();
+}
+
+const isTicked = (one) => !one.done && (ticks.get(one.id) ?? one.ticked);
+
+function tickAll(wanted) {
+  for (const one of list.samples) ticks.set(one.id, wanted);
+  draw();
+}
+
+async function accept() {
+  const labels = list.samples.filter(isTicked).map((one) => [one.id, one.guess.label]);
+  if (await act({ do: "accept", labels }, `${labels.length} guesses are accepted.`)) await guesses();
+}
+
+function Current() {
+  if (!current) {
+    const { skipped, waiting } = studio.state;
+    return html`<h3>Nothing waits for a label${waiting ? " here" : ""}</h3>
+      <p>${waiting ? `The last ${waiting} are open in other tabs.` : skipped ? "All others have a label." : "All samples have a label. Export them, or look for wrong ones in Audit."}</p>
+      ${skipped > 0 && html`<p><button class="main" data-key="return" onClick=${() => act({ do: "return" }, "Skipped samples wait again.")}>Look at the ${skipped} skipped again</button></p>`}`;
+  }
+  const { guess } = current;
+  return html`<h3 id="current">${current.name}</h3><${Picture} key=${current.id} sample=${current} />
+    <p id="guess">${guess
+      ? html`<button class="main" onClick=${() => give(guess.label)}><kbd>Enter</kbd>It is ${guess.label} (${percent(guess.confidence, 0)} sure)</button>`
+      : html`<span class="quiet">${studio.state.ready ? "No guess yet." : "Give labels of two classes, then there are guesses."}</span>`}</p>
+    <div class="row"><button data-key="skip" onClick=${skip}><kbd>s</kbd>Skip</button>
+      <button data-key="undo" onClick=${undo} disabled=${!studio.state.can_undo}><kbd>u</kbd>Undo</button></div>`;
+}
+
+function Classes() {
+  const { classes } = studio.state, names = classes.map((one) => one.label);
+  const buttons = classes.map((one, place) => {
+    const key = keyOfClass(one.label, place, names);
+    return html`<button key=${one.label} data-key=${`class ${one.label}`} onClick=${() => give(one.label)}>${key && html`<kbd>${key}</kbd>`}${one.label} <span class="quiet">(${one.count})</span></button>`;
   });
-  redraw(guessBox, el("h3", { text: "Guesses for the rest, the surest first" }),
-    el("div", { class: "row" }, el("label", { for: "filter", text: "Show" }), select, button,
-      el("button", { text: "Untick all", "data-key": "untick", onclick: () => { for (const id of known.keys()) ticks.set(id, false); guesses(); } })),
-    el("p", { class: "quiet", text: found.total ? `${found.samples.length} of ${found.total}. Those that are at least 95 % sure are ticked. Untick what is wrong, then accept the others at once.` : withoutGuesses() }),
-    el("ul", { class: "tiles", id: "guesses" }, ...tiles));
-  count(button);
+  return html`<h3>Classes</h3>
+    ${classes.length <= 30 ? html`<div class="classes">${buttons}</div>` : html`<p class="quiet">${classes.length} classes; type the first letters of one.</p>`}
+    <form class="row" onSubmit=${typed}><label for="class-name">Class, known or new <kbd>/</kbd></label>
+      <input type="text" id="class-name" list="class-names" autocomplete="off" maxlength="200" /><button data-key="give">Give</button></form>
+    <datalist id="class-names">${names.map((name) => html`<option key=${name} value=${name} />`)}</datalist>
+    <p><input type="checkbox" id="keys" checked=${keys} onChange=${(event) => { keys = event.target.checked; draw(); }} />${" "}<label for="keys">Single keys: digits give a class, Enter takes the guess, s skips, u undoes</label></p>`;
+}
+
+function Guess({ one }) {
+  return html`<li class="tile"><label><${Picture} sample=${one} /><span class="name">${one.name}</span>
+    <input type="checkbox" data-key=${`guess ${one.id}`} checked=${isTicked(one)} disabled=${Boolean(one.done)} onChange=${(event) => { ticks.set(one.id, event.target.checked); draw(); }} />${" "}
+    ${one.done ? html`<span class="quiet">${one.done}</span>` : html`<strong>${one.guess.label}</strong> <span class="quiet">${percent(one.guess.confidence, 0)}</span>`}</label></li>`;
+}
+
+function Guesses() {
+  if (!list) return html`<h3>Guesses for the rest</h3><p class="quiet">One moment.</p>`;
+  const chosen = list.samples.filter(isTicked).length;
+  const hold = (held) => () => { inside = held; };
+  return html`<h3>Guesses for the rest, the surest first</h3>
+    <div class="row"><label for="filter">Show</label>
+      <select id="filter" data-key="filter" value=${filter ?? ""} onChange=${(event) => { filter = event.target.value === "" ? null : event.target.value; list = { ...list, samples: [], total: 0, loading: true }; draw(); guesses(); }}>
+        <option value="">all classes</option>${list.classes.map((one) => html`<option key=${one.label} value=${one.label}>${one.label} (${one.count})</option>`)}</select>
+      <button class="main" data-key="accept" disabled=${!chosen} onClick=${accept}>Accept ${chosen}</button>
+      <button data-key="tick" disabled=${!list.samples.length} onClick=${() => tickAll(true)}>Tick all</button>
+      <button data-key="untick" disabled=${!chosen} onClick=${() => tickAll(false)}>Untick all</button>
+      ${newer && html`<button data-key="newer" onClick=${() => guesses()}>Show newer guesses</button>`}</div>
+    <p class="quiet">${list.total ? `${list.samples.length} of ${list.total}. ${list.why_not || `Those that labels which were left out show to be at least ${percent(list.least_sure, 0)} right are ticked.`} Tick what is right, then accept it at once.` : withoutGuesses()}</p>
+    <ul class="tiles" id="guesses" onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>${list.samples.map((one) => html`<${Guess} key=${one.id} one=${one} />`)}</ul>`;
 }
 
 function withoutGuesses() {
+  if (list.loading) return "One moment.";
   if (!studio.state.waiting) return "No sample is waiting for a label.";
   if (filter !== null) return "No guess is of this class.";
   return studio.state.classes.filter((one) => one.count).length < 2 ? "Guesses appear when samples of two classes have a label." : "Guesses are being worked out.";
 }
 
-// What a person did not touch is ticked if it is sure.
-function ticked(one) { return ticks.get(one.id) ?? one.guess.confidence >= 0.95; }
-
-function chosen() { return [...known.values()].filter(ticked); }
-
-function count(button) {
-  const n = chosen().length;
-  button.textContent = `Accept ${n}`;
-  button.disabled = n === 0;
-}
-
-async function accept() {
-  const labels = chosen().map((one) => [one.id, one.guess.label]);
-  busy += 1;
-  try {
-    const after = await studio.act({ do: "accept", labels }, `${labels.length} guesses are accepted.`);
-    show(after.next[0] || null);
-    await guesses();
-  } catch { /* shown already */ } finally { busy -= 1; }
+function draw() {
+  if (!root) return;
+  render(html`<h2>Label</h2><div class="columns"><div>
+    <section class="panel current" id="current-box" aria-label="Sample to label"><${Current} /></section>
+    <section class="panel" aria-label="Classes"><${Classes} /></section></div>
+    <section class="panel" aria-label="Guesses"><${Guesses} /></section></div>`, root);
 }

@@ -1,6 +1,7 @@
 // The frame of the page: views, what is known about the data, undo, and news from the server.
-import { ask } from "/static/api.js";
+import { ask, tab } from "/static/api.js";
 import { complain, el, percent, redraw, say } from "/static/dom.js";
+import { merged } from "/static/logic.js";
 import * as audit from "/static/audit.js";
 import * as compare from "/static/compare.js";
 import * as label from "/static/label.js";
@@ -15,16 +16,16 @@ let shown = null;
 async function refresh() {
   studio.state = await ask("/api/state");
   drawFrame();
-  if (shown) views[shown].update(studio);
+  if (shown) views[shown].update(studio, { more: true, guessed: studio.state.guessed });
 }
 
 // An action, told to the server and shown when it is on disk.
 async function act(action, message) {
-  const after = await ask("/api/act", action);
+  const { next, refused, ...fields } = await ask("/api/act", action);
   say(message || "Saved.");
-  Object.assign(studio.state, after);
+  Object.assign(studio.state, fields);
   drawFrame();
-  return after;
+  return { next, refused, ...fields };
 }
 
 function drawFrame() {
@@ -46,25 +47,27 @@ function drawFrame() {
 }
 
 function show(name, focus) {
+  if (shown) views[shown].close?.();
   shown = name in views ? name : "try";
-  for (const tab of tabs) {
-    const selected = tab.dataset.view === shown;
-    tab.setAttribute("aria-selected", String(selected));
-    tab.tabIndex = selected ? 0 : -1;
-    if (selected && focus) tab.focus();
+  for (const one of tabs) {
+    const selected = one.dataset.view === shown;
+    one.setAttribute("aria-selected", String(selected));
+    one.tabIndex = selected ? 0 : -1;
+    if (selected && focus) one.focus();
   }
   panel.setAttribute("aria-labelledby", `tab-${shown}`);
   complain("");
+  panel.replaceChildren();
   views[shown].open(studio, panel);
 }
 
-for (const tab of tabs) tab.addEventListener("click", () => { location.hash = tab.dataset.view; });
+for (const one of tabs) one.addEventListener("click", () => { location.hash = one.dataset.view; });
 
 document.getElementById("tabs").addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step || !studio.state) return;
   event.preventDefault();
-  const place = tabs.findIndex((tab) => tab.dataset.view === shown);
+  const place = tabs.findIndex((one) => one.dataset.view === shown);
   const next = tabs[(place + step + tabs.length) % tabs.length];
   history.replaceState(null, "", `#${next.dataset.view}`);
   show(next.dataset.view, true);
@@ -88,16 +91,37 @@ document.addEventListener("keydown", (event) => {
 });
 
 // News: another tab did something, or the background has found something.
-function listen() {
-  const events = new EventSource("/api/events");
-  let timer = null;
-  events.onmessage = (event) => {
-    if (studio.state && Number(event.data) === studio.state.serial) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => refresh().catch(() => {}), 60);
-  };
-  events.onerror = () => { if (events.readyState === EventSource.CLOSED) complain("The studio does not answer. Is it still running in the terminal?"); };
-  events.onopen = () => complain("");
+const SILENT = { silent: "The studio does not answer. Is it still running in the terminal?", closed: "The studio has ended, or was started anew: open the address that the terminal shows." };
+let wasLost = false;
+
+function hear({ news, lost }) {
+  if (news && studio.state) {
+    const state = merged(studio.state, news);
+    if (state === null) { refresh().catch(() => {}); return; }
+    studio.state = state;
+    drawFrame();
+    if (shown) views[shown].update(studio, news);
+  } else if (lost !== undefined) {
+    if (lost || wasLost) complain(lost ? SILENT[lost] : "");
+    wasLost = Boolean(lost);
+  }
 }
 
-refresh().then(() => { show(location.hash.slice(1), false); listen(); }).catch(() => {});
+function listen() {
+  if (window.SharedWorker) {
+    const { port } = new SharedWorker("/static/events.js", { name: "events" });
+    port.onmessage = (event) => hear(event.data);
+    window.addEventListener("pagehide", () => port.postMessage("leave"));
+  } else {
+    const source = new EventSource("/api/events");
+    source.onmessage = (event) => hear({ news: JSON.parse(event.data) });
+    source.onopen = () => hear({ lost: false });
+    source.onerror = () => hear({ lost: source.readyState === EventSource.CLOSED ? "closed" : "silent" });
+  }
+  // Another tab may have the sample that is shown here.
+  window.addEventListener("pagehide", () => navigator.sendBeacon("/api/leave", new Blob([JSON.stringify({ tab })], { type: "application/json" })));
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+}
+
+listen();
+refresh().then(() => show(location.hash.slice(1), false)).catch(() => {});

@@ -24,11 +24,14 @@ export function update() {
     change(studio.state.chosen.settings);
     return;
   }
+  if (!answerBox) return;
   drawButtons();
   // Probabilities are calibrated anew after every label and change of settings.
   const now = JSON.stringify(studio.state.estimate);
   if (now !== judged) { judged = now; run(); }
 }
+
+export function close() { answerBox = null; }
 
 export function undone() { takeOver(); drawSettings(); run(); }
 
@@ -136,8 +139,8 @@ function drawAnswer(answer) {
   const verdict = answer.accepted === null
     ? el("span", { class: "quiet", text: "Probabilities are not calibrated for these settings; use them to have that done." })
     : answer.accepted
-      ? el("span", { class: "accepted", text: `Accepted: sure enough for 99 % right answers (${percent(answer.confidence)}).` })
-      : el("span", { class: "rejected", text: `Rejected: too unsure for 99 % right answers (${percent(answer.confidence)}).` });
+      ? el("span", { class: "accepted", text: "Sure: of such answers, 99 % were right on samples that were left out." })
+      : el("span", { class: "unsure", text: "Unsure: of such answers, fewer than 99 % were right on samples that were left out." });
   const truth = answer.truth === null ? null : el("p", { class: "quiet", text: answer.truth === answer.label ? `Its label is ${answer.truth}: right.` : `Its label is ${answer.truth}: wrong.` });
   const images = answer.query ? [
     el("figure", {}, el("img", { src: answer.query, alt: "The query", class: "pixels" }), el("figcaption", { text: "query" })),
@@ -216,6 +219,7 @@ function drawButtons() {
   redraw(box,
     el("button", { class: "main", "data-key": "use", text: "Use these settings", disabled: same, onclick: () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {}) }),
     el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { takeOver(); drawSettings(); run(); } }),
-    el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }));
-  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${state.choosing ? `: ${state.choosing.done} of ${state.choosing.total} steps` : ""}…` : "";
+    el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }),
+    busy ? el("button", { "data-key": "cancel", text: "Cancel", onclick: () => { waiting = false; ask("/api/cancel/choose", {}).then(studio.refresh).catch(() => {}); } }) : null);
+  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${state.progress.choose ? `: ${state.progress.choose.done} of ${state.progress.choose.total} steps` : ""}…` : "";
 }

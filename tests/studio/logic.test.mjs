@@ -1,0 +1,41 @@
+// The views' logic, without a page: node --test tests/studio/logic.test.mjs
+import assert from "node:assert/strict";
+import test from "node:test";
+import { classOfKey, keyOfClass, matching, mayReload, merged } from "../../ancr/studio/static/logic.js";
+
+test("a digit is the class of that name, or of that place", () => {
+  assert.equal(classOfKey("3", ["1", "3"]), "3");
+  assert.equal(classOfKey("2", ["1", "3"]), undefined);
+  assert.equal(classOfKey("2", ["ant", "bee"]), "bee");
+  assert.equal(classOfKey("0", Array.from({ length: 12 }, (_, i) => `c${i}`)), "c9");
+});
+
+test("a button shows the key that presses it", () => {
+  for (const names of [["1", "3"], ["ant", "bee"], Array.from({ length: 12 }, (_, i) => `c${i}`)]) {
+    names.forEach((name, place) => {
+      const key = keyOfClass(name, place, names);
+      if (key !== null) assert.equal(classOfKey(key, names), name);
+    });
+  }
+  assert.equal(keyOfClass("c11", 11, Array.from({ length: 12 }, (_, i) => `c${i}`)), null);
+});
+
+test("letters mean a class only if they leave no doubt", () => {
+  assert.equal(matching(" be", ["ant", "bee"]), "bee");
+  assert.equal(matching("b", ["bat", "bee"]), "b");
+  assert.equal(matching("bee", ["bee", "beech"]), "bee");
+  assert.equal(matching("  ", ["ant"]), "");
+});
+
+test("a list does not change under the hand that inspects it", () => {
+  assert.equal(mayReload({ inside: true, ticked: 0 }), false);
+  assert.equal(mayReload({ inside: false, ticked: 2 }), false);
+  assert.equal(mayReload({ inside: false, ticked: 0 }), true);
+});
+
+test("news change the state, old news do not, and a new start asks for everything", () => {
+  const state = { start: "a", serial: 5, labelled: 1, can_undo: true };
+  assert.deepEqual(merged(state, { serial: 6, labelled: 2, touched: [], more: false }), { start: "a", serial: 6, labelled: 2, can_undo: true });
+  assert.equal(merged(state, { serial: 4, labelled: 9, touched: [], more: false }), state);
+  assert.equal(merged(state, { start: "b", serial: 1, touched: [], more: false }), null);
+});
