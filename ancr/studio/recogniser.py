@@ -204,6 +204,9 @@ class Recogniser:
             if state.is_used(index):
                 self._labelled.update(index, state.labels[index])
         self._seen, self._version = len(state.changes), state.version
+        vectors, plan = source.data.vectors, source.plan
+        has_gaps = bool(plan.columns) and vectors.dtype.kind == "f" and bool(np.isnan(vectors).any())
+        self._prepares = plan.prepares or has_gaps
         # Of prepared columns, the rows of the labels of this moment.
         self._prepared: tuple[Any, ...] | None = None
         self._lock = threading.RLock()
@@ -279,7 +282,7 @@ class Recogniser:
         if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
             return Recogniser._by_matrix, query.top
         if applies_to(query.classifier):
-            alone = self.source.plan.prepares or not query.kind[1]  # what is learned from the others is its own
+            alone = self._prepares or not query.kind[1]  # what is learned from the others is its own
             return Recogniser._over_few, query.kind, own if alone else None, query.top
         return Recogniser._by_all, key(query.classifier), own, query.top
 
@@ -295,7 +298,7 @@ class Recogniser:
     def is_quick(self, query: Query) -> bool:
         """Whether a query needs neither a classifier fitted to all samples nor words that are counted anew."""
         self.sync()
-        has_words = self.source.plan.prepares and self.source.data.vectors.dtype.kind == "O"
+        has_words = self._prepares and self.source.data.vectors.dtype.kind == "O"
         return self._way(query)[0] is not Recogniser._by_all and not has_words
 
     def _over_few(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
@@ -329,13 +332,13 @@ class Recogniser:
         """
         (members, labels, unused), kind, plan = labelled, query.kind, self.source.plan
         own, n = self._own_place(query), len(members)
-        if not plan.prepares:
+        if not self._prepares:
             with self._lock:
                 rows, squares = (part[:n] for part in self._labelled.rows(*kind))
-        if not plan.prepares and kind[1]:
+        if not self._prepares and kind[1]:
             return rows, squares, None, lambda vectors: rows_of(vectors, *kind)
         used = np.setdiff1d(np.arange(n), unused if own is None else np.append(unused, own))
-        if not plan.prepares:
+        if not self._prepares:
             return rows, squares, rows[used].mean(axis=0, dtype=float), lambda vectors: rows_of(vectors, *kind)
         which, prepared = (version, kind, own), self._prepared
         if prepared is None or prepared[0] != which:
