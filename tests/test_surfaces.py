@@ -264,7 +264,7 @@ def test_the_audit_of_a_studio_works_on_columns_with_units(tmp_path):
     studio = Studio(source)
     try:
         assert source.plan.standardize
-        assert audit_of(studio.recogniser.snapshot(), studio.jobs.held_out)["n"] == N
+        assert audit_of(studio.recogniser.snapshot(), studio.jobs.held_out, lambda done, total: None)["n"] == N
     finally:
         studio.close()
 
