@@ -232,11 +232,12 @@ class UserSource(SplitSource):
         if not self._folds:
             self._check_split()
             return
-        name, count = self._rarest()
+        (name, count), advice = self._rarest(), "add samples of that class or leave it out"
+        if count == 1:
+            raise ValueError(f"class {name!r} has only 1 sample, which cannot be trained on and tested: {advice}")
         if count < self._folds:
-            fewer = f"choose at most {count} folds, or " if count > 1 else ""
-            advice = f"{fewer}add samples of that class or leave it out"
-            raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(count, 'sample')}: {advice}")
+            fewer = f"choose at most {count} folds, or {advice}"
+            raise ValueError(f"folds {self._folds}, but class {name!r} has only {counted(count, 'sample')}: {fewer}")
 
     def _check_split(self) -> None:
         train, test = self.bunch.train_indices, self.bunch.test_indices

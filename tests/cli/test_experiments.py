@@ -136,7 +136,7 @@ BAD = {
     "words.csv": ("a,target\n1,x\nblue,y\n", "row 2 (line 3), column 'a': 'blue' is not a number"),
     "prose.txt": ("Once upon a time", "ends in '.txt', but expected"),
     "holes.csv": ("a,target\n,x\n,x\n,y\n,y\n", "has no column to learn from; left out: a (empty)"),
-    "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "--folds 5, but class 'y' has only 1 sample"),
+    "few.csv": ("a,b,target\n1,2,x\n3,4,x\n5,6,y\n", "class 'y' has only 1 sample, which cannot be trained on and"),
     "bytes.npz": ("not an archive", "bytes.npz"),
 }
 
