@@ -432,7 +432,7 @@ OPTIONS = [
     Bad("compare nothing", "compare", "Missing argument 'DATA'", exit_code=2),
     Bad("compare nowhere", "compare nowhere.csv -o out", "nowhere.csv does not exist"),
     Bad("one fold", "compare good.csv --folds 1 -o out", "--folds", exit_code=2),
-    Bad("more folds than samples", "compare one.csv --folds 2 -o out", "class 'y' has only 1 sample, which cannot be trained on and tested",
+    Bad("more folds than samples", "compare one.csv --folds 2 -o out", "class 'y' has only 1 sample, which cannot be",
         {"one.csv": "a,label\n1,x\n2,x\n3,y\n"}),
     Bad("many folds", "compare good.csv --folds 11 -o out", "--folds 11, but class 'x' has only 10 samples"),
     Bad("no jobs", "compare good.csv --jobs 0 -o out", "--jobs", exit_code=2),
