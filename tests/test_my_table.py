@@ -12,6 +12,7 @@ import ancr
 from ancr.samples.column_kinds import columns_of
 from ancr.samples.column_plan import ColumnPlan, TableColumns
 from ancr.samples.column_steps import OneShare, WithoutStrays
+from ancr.samples.doubts import doubts
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_samples
 from tests.command_line import invoke
@@ -390,3 +391,11 @@ def test_words_after_thousands_of_numbers_are_read_as_they_are_written(tmp_path)
 def test_one_class_or_one_sample_decides_nothing(tmp_path):
     (tmp_path / "pool.csv").write_text("a,b,label\n1,200,x\n2,300,\n3,100,\n")
     assert read_samples(tmp_path / "pool.csv").plan().standardize is True
+
+
+def test_texts_and_dates_do_not_number_the_samples(tmp_path):
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.random.default_rng(0).permutation(2000)[:72], unit="D")
+    frame = texts().assign(day=days)
+    samples = read_samples(write(frame, tmp_path / "questions.csv"), "intent")
+    assert samples.plan().kinds == {"question": "text", "day": "date"}
+    assert doubts(samples, samples.plan()) == []

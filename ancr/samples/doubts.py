@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ancr._core.messages import counted
+from ancr.samples.column_kinds import Column
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.sample_set import Samples
 from ancr.samples.telling_columns import error_alone, is_sorted, numbers_samples
@@ -46,29 +47,32 @@ def doubts(samples: Samples, plan: ColumnPlan) -> list[str]:
     >>> doubts(samples, samples.plan())[0].partition(":")[0]
     "column 'vial' numbers the samples and by itself predicts 100 % of the labels"
     """
+    told = _as_codes(samples, plan, texts=False)  # most texts differ, and their order says nothing
     samples = _as_codes(samples, plan)
-    labelled = samples.take(samples.target >= 0)
-    if len(labelled) < _FEWEST:
+    is_labelled = samples.target >= 0
+    if np.count_nonzero(is_labelled) < _FEWEST:
         return []
     has_columns = not samples.image_paths and samples.image_shape is None and samples.features in ("table", "array")
-    return [*(_of_columns(samples, labelled) if has_columns else ()), *_of_copies(labelled)]
+    columns = _of_columns(told, told.take(is_labelled)) if has_columns else ()
+    return [*columns, *_of_copies(samples.take(is_labelled))]
 
 
-def _as_codes(samples: Samples, plan: ColumnPlan) -> Samples:
-    """The samples with the columns that are used, words as numbers."""
+def _as_codes(samples: Samples, plan: ColumnPlan, texts: bool = True) -> Samples:
+    """The samples with the columns that are used, dates and words as numbers; with or without their texts."""
     used = plan.used if plan.columns else list(range(samples.vectors.shape[1]))
+    used = [place for place in used if texts or not plan.columns or plan.columns[place].kind != "text"]
     columns = [samples.vectors[:, place] for place in used]
     if samples.vectors.dtype.kind != "f":
-        columns = [_codes(column) for column in columns]
+        columns = [_codes(plan.columns[place], cells) for place, cells in zip(used, columns, strict=True)]
     vectors = np.column_stack(columns) if columns else np.empty((len(samples), 0))
     names = tuple(plan.names[place] for place in used) if plan.columns else samples.columns
     return replace(samples, vectors=vectors, columns=names)
 
 
-def _codes(column: np.ndarray) -> np.ndarray:
-    if len(column) and isinstance(column[0], float):
-        return column.astype(float)
-    return np.unique([str(cell) for cell in column], return_inverse=True)[1].astype(float)
+def _codes(column: Column, cells: np.ndarray) -> np.ndarray:
+    if column.kind not in ("category", "text"):
+        return column.numbers(cells)
+    return np.unique([str(cell) for cell in cells], return_inverse=True)[1].astype(float)
 
 
 def _of_columns(samples: Samples, labelled: Samples) -> Iterator[str]:
