@@ -10,10 +10,11 @@ from typing import Any
 
 from sklearn.metrics import accuracy_score
 
-from ancr._core.arrays import Array, concat, log_softmax, softmax, to_numpy
+from ancr._core.arrays import Array, concat, to_numpy
 from ancr.axes.rules import class_residuals
 from ancr.certificate.solution import Solution
 from ancr.classifiers.explanation import Explanation, explain_block
+from ancr.classifiers.probabilities import Temperatures, named_temperatures
 from ancr.classifiers.representation import CodingClassifier
 
 
@@ -74,11 +75,16 @@ class BaseRepresentationClassifier(CodingClassifier):
         """
         return self._decisions("class_decisions", X)
 
+    @property
+    def temperatures(self) -> Temperatures:
+        """What turns decision values into probabilities."""
+        return named_temperatures(self.temperature)
+
     def predict_proba(self, X: Any) -> Array:
-        """Softmax of the decision values over ``temperature``.
+        """Softmax of the decision values over ``temperature``, or its mean over several.
 
         A ranking of the classes scaled to sum to one. It is *not* calibrated: at a given temperature, 0.9 does
-        not mean that nine out of ten such queries are right.
+        not mean that nine out of ten such queries are right. Those that a search learns are.
 
         Parameters
         ----------
@@ -89,7 +95,7 @@ class BaseRepresentationClassifier(CodingClassifier):
         -------
         array of shape (n_queries, n_classes)
         """
-        return softmax(self._decisions("predict_proba", X) / self.temperature)
+        return self.temperatures.probabilities(self._decisions("predict_proba", X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba`, finite where probabilities are too small for their precision.
@@ -113,7 +119,7 @@ class BaseRepresentationClassifier(CodingClassifier):
         >>> bool(np.allclose(np.exp(clf.predict_log_proba(X[:4])), clf.predict_proba(X[:4])))
         True
         """
-        return log_softmax(self._decisions("predict_log_proba", X) / self.temperature)
+        return self.temperatures.log_probabilities(self._decisions("predict_log_proba", X))
 
     def residuals(self, X: Any) -> Array:
         """Class residuals r_i = ‖y − X_i c_i‖, which do not depend on the rule.
@@ -205,4 +211,4 @@ class BaseRepresentationClassifier(CodingClassifier):
 
         decisions, explanations = zip(*self.map_solutions("judge", X, both), strict=True)
         decisions = concat(decisions)
-        return decisions, softmax(decisions / self.temperature), list(chain.from_iterable(explanations))
+        return decisions, self.temperatures.probabilities(decisions), list(chain.from_iterable(explanations))

@@ -59,8 +59,8 @@ class CRCClassifier(PenalisedClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -103,8 +103,8 @@ class ACRClassifier(PenalisedClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -164,8 +164,8 @@ class ANCRClassifier(ConstrainedClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------

@@ -43,6 +43,7 @@ from ancr.axes.sets import Set, asks_for_unit_sum, named_set
 from ancr.axes.spaces import SPACE_CONSTRAINTS, Space, SpaceLike, asks_for_inner_products, named_space
 from ancr.certificate.solution import Solution
 from ancr.classifiers.estimator_base import BaseEstimator, ClassifierMixin
+from ancr.classifiers.probabilities import TemperatureLike, Temperatures
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.classifiers.settings import chosen
 from ancr.dictionary.atoms import BaseDictionary
@@ -147,7 +148,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     space: SpaceLike = "linear"
     class_weight: Any = None
-    temperature: float = 0.1
+    temperature: TemperatureLike = 0.1
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETER_CONSTRAINTS,
@@ -155,7 +156,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         "rule": [StrOptions(set(RULES)), Rule],
         "weight": [Interval(Real, 0, 1, closed="both")],
         "subspace_alpha": [Interval(Real, 0, None, closed="left")],
-        "temperature": [Interval(Real, 0, None, closed="neither")],
+        "temperature": [Interval(Real, 0, None, closed="neither"), Temperatures],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 

@@ -41,8 +41,8 @@ class NSCClassifier(PenalisedClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -91,8 +91,8 @@ class SRCClassifier(PenalisedClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -154,8 +154,8 @@ class ProCRCClassifier(_ClassTermClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -202,8 +202,8 @@ class CCRCClassifier(_ClassTermClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -245,8 +245,8 @@ class CROCClassifier(BaseRepresentationClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------
@@ -327,8 +327,8 @@ class SACRCClassifier(BaseRepresentationClassifier):
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
         among n samples. See ``docs/labels.md``.
-    temperature : float, default=0.1
-        Divides the decision values in `predict_proba`.
+    temperature : float or Temperatures, default=0.1
+        Divides the decision values in `predict_proba`; a search learns several, with weights.
 
     References
     ----------

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 from distributed import get_client
 from scipy import sparse
-from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
@@ -276,12 +275,12 @@ class ShardedClassifier(ClassifierMixin, BaseEstimator):
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Softmax of the decision values over the classifier's ``temperature``."""
-        return softmax(self._decisions(X) / self.estimator.temperature, axis=1)
+        """Softmax of the decision values over the classifier's ``temperature``, or its mean over several."""
+        return self.estimator.temperatures.probabilities(self._decisions(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`, (n_queries, n_classes)."""
-        return log_softmax(self._decisions(X) / self.estimator.temperature, axis=1)
+        return self.estimator.temperatures.log_probabilities(self._decisions(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of the class that represents each query best."""

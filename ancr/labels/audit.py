@@ -48,7 +48,8 @@ class LabelAudit:
         Log-odds against the given label, larger is more suspicious, see `ancr.labels.suspicion`;
         not a number for a sample that cannot be judged: one whose class has no other, and one of weight zero.
     probability : ndarray of shape (n_samples,)
-        Calibrated probability that the given label is right; not a number for a sample that cannot be judged.
+        Calibrated probability that the given label is right, below 1 however clear the case; not a number for a sample
+        that cannot be judged.
     suggested : ndarray of shape (n_samples,)
         The label that the other samples suggest.
     speaks_for, speaks_against : Witnesses

@@ -4,7 +4,9 @@ Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong 
 random would score, with the class that the others suggest taken for the truth. Above the level t that seven in ten of
 them reach, right labels are rare, so that π ≈ P(s > t) / P₁(s > t). A higher level would count fewer right labels as
 wrong, but from fewer samples. This is exact for errors that hit every class alike; it counts too few where wrong
-labels are similar to the right ones.
+labels are similar to the right ones. P(s > t) is k of n samples, and its interval is that of a share (Clopper–Pearson):
+none of sixty above t does not mean that none in a thousand would be. Nor is any single label certain to be right: their
+probabilities use the share (k + ½)/(n + 1), the mean of what k of n leave likely.
 
 Take two suspicious samples that look like the same class: how often do they have the same label? If labels are wrong at
 random, once in K − 1 times; if a class was mistaken for one other, always. With p_i the probability that the label of
@@ -23,9 +25,8 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ancr.labels.suspicion import random_labels
+from ancr.selection.calibration import share_interval
 
-# Standard errors to either side of the estimate: an interval of 95 %.
-_WIDTH = 1.96
 # Share of random labels that are above the level at which wrong labels are counted.
 _REACHED = 0.7
 # Where m is above this, wrong labels repeat each other.
@@ -87,10 +88,10 @@ class Errors:
         self.scores, self._wrong = against[np.arange(len(labels)), labels], _as_if_wrong(against, suggested)
         n = len(labels)
         level = float(np.quantile(self._wrong, 1.0 - _REACHED))
-        above, reached = float((self.scores > level).mean()), float((self._wrong > level).mean()) or 1.0
-        spread = _WIDTH * np.sqrt(max(above * (1.0 - above), 1.0 / n) / n)
-        self.share, low, high = np.clip(np.array([above, above - spread, above + spread]) / reached, 0.0, 1.0)
-        self.count = ErrorCount(float(n * self.share), float(n * low), float(n * high))
+        above, reached = int((self.scores > level).sum()), float((self._wrong > level).mean()) or 1.0
+        shares = [above / n, *share_interval(above, n), (above + 0.5) / (n + 1.0)]
+        seen, low, high, self.share = np.clip(np.array(shares) / reached, 0.0, 1.0).tolist()
+        self.count = ErrorCount(n * seen, n * low, n * high)
 
     def precision(self) -> np.ndarray:
         """For each sample, the share of wrong labels among those at least as suspicious: π·P₁/P above its score."""
@@ -103,13 +104,16 @@ class Errors:
         return result
 
     def probability(self) -> np.ndarray:
-        """That each given label is wrong: π·f₁(s)/f(s), by an isotonic regression that tells F₁ from the scores."""
+        """That each given label is wrong: π·f₁(s)/f(s), by an isotonic regression that tells F₁ from the scores.
+
+        At least ½/(n + 1): a rate below that cannot be told from n labels, whatever their scores.
+        """
         n, many = len(self.scores), len(self._wrong)
         values = np.concatenate([self.scores, self._wrong])
-        weights = np.concatenate([np.ones(n), np.full(many, max(self.share, 1e-12) * n / many)])
+        weights = np.concatenate([np.ones(n), np.full(many, self.share * n / many)])
         origin = np.repeat([0.0, 1.0], [n, many])
         odds = IsotonicRegression(out_of_bounds="clip").fit(values, origin, sample_weight=weights).predict(self.scores)
-        return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.0, 1.0)
+        return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.5 / (n + 1.0), 1.0)
 
 
 def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:

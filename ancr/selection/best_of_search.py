@@ -62,9 +62,10 @@ class BestOfSearch:
         return self._best.predict(X)
 
     def predict_proba(self, X: Any) -> Array:
-        """Softmax of the decision values over the temperature learned from held-out samples.
+        """Softmax of the decision values, averaged over the temperatures that held-out samples leave likely.
 
-        Calibrated to the extent that queries resemble the training samples.
+        Calibrated to the extent that queries resemble the training samples, and never 1: n right answers of n do not
+        say that the next one is right.
         """
         return self._best.predict_proba(X)
 

@@ -1,16 +1,16 @@
-"""How far an answer can be trusted, learned from held-out training samples."""
+"""How far an answer can be trusted, and what n held-out training samples can promise."""
 
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from scipy.special import betaincinv
 
-from ancr._core.arrays import Array, like, namespace, row_squares, row_sums, softmax, to_numpy
-from ancr.dictionary.atoms import BaseDictionary
-from ancr.selection.temperature import fit_temperature
+from ancr._core.arrays import Array, like, namespace, row_squares, softmax, to_numpy
+from ancr.classifiers.probabilities import Temperatures
 
-__all__ = ["Trust", "brier_losses", "concentration", "fit_temperature", "least_threshold"]
+# The probability with which an interval of a share holds it.
+_LEVEL = 0.95
 
 
 def brier_losses(decisions: Array, labels: np.ndarray, temperature: float) -> Array:
@@ -31,95 +31,83 @@ def brier_losses(decisions: Array, labels: np.ndarray, temperature: float) -> Ar
     return row_squares(shares - xp.astype(right, shares.dtype))
 
 
-def concentration(dictionary: BaseDictionary, codes: Array) -> Array:
-    """Sparsity concentration index of each code: 1 if one class has all the weight, 0 if all classes have the same.
+def share_interval(count: int, n: int, looks: int = 1) -> tuple[float, float]:
+    """The interval of 95 % for a share of which ``count`` of ``n`` were seen (Clopper and Pearson, 1934).
 
-    SCI = (K·max_i ‖c_i‖₁/‖c‖₁ − 1) / (K − 1)
+    With several ``looks``, all their intervals hold at once with that probability (Bonferroni).
 
-    Parameters
-    ----------
-    dictionary : Dictionary
-        Gives the classes of the atoms.
-    codes : array or CSR array of shape (n_queries, n_atoms)
-        Columns sorted by class.
+    Examples
+    --------
+    >>> from ancr.selection.calibration import share_interval
+    >>> [round(end, 3) for end in share_interval(60, 60)]
+    [0.94, 1.0]
     """
-    n_classes, xp = dictionary.n_classes, dictionary.xp
-    weights = dictionary.class_sums(abs(codes))
-    total = row_sums(weights)
-    some = total > 0.0
-    share = xp.max(weights, axis=1) / xp.where(some, total, xp.ones_like(total))
-    return (n_classes * xp.where(some, share, xp.full_like(share, 1.0 / n_classes)) - 1.0) / (n_classes - 1)
+    tail = (1.0 - _LEVEL) / 2.0 / looks
+    low = float(betaincinv(count, n - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, n - count, 1.0 - tail)) if count < n else 1.0
+    return low, high
 
 
 @dataclass(frozen=True)
 class Trust:
-    """Temperature, and the probability that the chosen class is right as a function of margin and concentration.
+    """How sure an answer must be, so that held-out samples support a precision.
 
     Attributes
     ----------
-    temperature : float
-        Divides decision values in a softmax.
-    weights : ndarray of shape (3,)
-        Intercept and the weights of the margin (largest minus second-largest decision value, over the temperature) and
-        of the concentration, in the log-odds of being right.
+    temperatures : Temperatures
+        Turn decision values into probabilities.
+    precision : float
+        The share of right answers asked for.
     threshold : float
-        Lowest confidence at which the share of right answers among accepted samples was ``precision``.
-    precision, coverage : float
-        The requested share of right answers, and the share of samples accepted.
+        Lowest confidence at which the accepted held-out samples support that share: the lower end of its interval is
+        not below. Infinity where no threshold does, as with few samples.
+    coverage : float
+        Share of held-out samples that are accepted.
+    interval : tuple of float
+        Of 95 %, for the share of right answers among those accepted; (0, 1) where none is.
     """
 
-    temperature: float
-    weights: np.ndarray
-    threshold: float
+    temperatures: Temperatures
     precision: float
+    threshold: float
     coverage: float
+    interval: tuple[float, float]
 
     @classmethod
-    def learn(
-        cls, decisions: Array, concentrations: Array, labels: np.ndarray, temperature: float, precision: float
-    ) -> Self:
+    def learn(cls, decisions: Array, labels: np.ndarray, temperatures: Temperatures, precision: float) -> Self:
         """Learn from held-out samples."""
-        decisions, concentrations = to_numpy(decisions), to_numpy(concentrations)
-        right = decisions.argmax(axis=1) == labels
-        features = np.column_stack([_margins(decisions, temperature), concentrations])
-        if right.all() or not right.any():  # nothing to learn: the margin alone ranks the answers
-            weights = np.array([0.0, 1.0, 0.0])
-        else:
-            model = LogisticRegression(C=10.0).fit(features, right)
-            weights = np.concatenate([model.intercept_, model.coef_[0]])
-        confidence = _sigmoid(weights[0] + features @ weights[1:])
-        threshold, coverage = least_threshold(confidence, right, precision)
-        return cls(temperature, weights, threshold, precision, coverage)
+        probabilities = to_numpy(temperatures.probabilities(decisions))
+        right = probabilities.argmax(axis=1) == labels
+        return cls(temperatures, precision, *least_threshold(probabilities.max(axis=1), right, precision))
 
-    def confidence(self, decisions: Array, concentrations: Array) -> Array:
+    def confidence(self, decisions: Array) -> Array:
         """Probability that the class with the largest decision value is right."""
-        margins = _margins(decisions, self.temperature)
-        intercept, margin, concentration = self.weights.tolist()
-        return _sigmoid(intercept + margin * margins + concentration * concentrations)
+        return namespace(decisions).max(self.temperatures.probabilities(decisions), axis=1)
 
 
-def _margins(decisions: Array, temperature: float) -> Array:
-    """Gap between the two largest decision values over the temperature: their log-odds, capped where certain anyway."""
-    xp = namespace(decisions)
-    top = xp.sort(decisions, axis=1)[:, -2:]
-    return xp.clip((top[:, 1] - top[:, 0]) / temperature, None, 30.0)
+def least_threshold(
+    confidence: np.ndarray, right: np.ndarray, precision: float
+) -> tuple[float, float, tuple[float, float]]:
+    """The lowest confidence above which a share ``precision`` of right answers is supported.
 
+    The threshold is chosen where the answers look good, so an interval for one fixed threshold would be too narrow. The
+    accepted sets are nested; n of them count as ⌈log₂ n⌉ looks, as many as a bisection takes (Geifman and El-Yaniv:
+    Selective classification for deep neural networks, 2017).
 
-def _sigmoid(values: Array) -> Array:
-    """1 / (1 + exp(−v))."""
-    xp = namespace(values)
-    return 1.0 / (1.0 + xp.exp(xp.clip(-values, None, 700.0 if values.dtype == xp.float64 else 80.0)))
-
-
-def least_threshold(confidence: np.ndarray, right: np.ndarray, precision: float) -> tuple[float, float]:
-    """The lowest confidence above which the share of right answers is at least ``precision``, and the share above it.
-
-    Infinity and 0 where no threshold gives that precision.
+    Returns
+    -------
+    threshold : float
+        Infinity where none is.
+    coverage : float
+        Share of the answers above it.
+    interval : tuple of float
+        Of the share of right ones among them.
     """
     order = np.argsort(-confidence, kind="stable")
-    so_far = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
-    ends = np.append(np.diff(confidence[order]) != 0, True)  # equal confidences are accepted or rejected together
-    good = np.flatnonzero((so_far >= precision) & ends)
-    if not len(good):
-        return np.inf, 0.0
-    return float(confidence[order[good[-1]]]), (good[-1] + 1) / len(order)
+    ends = np.flatnonzero(np.append(np.diff(confidence[order]) != 0, True))  # equal confidences stay together
+    counts, looks = np.cumsum(right[order]), max(int(np.ceil(np.log2(len(order)))), 1)
+    for end in ends[::-1]:
+        interval = share_interval(int(counts[end]), int(end) + 1, looks)
+        if interval[0] >= precision:
+            return float(confidence[order[end]]), float(end + 1) / len(order), interval
+    return np.inf, 0.0, (0.0, 1.0)

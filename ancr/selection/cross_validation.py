@@ -33,6 +33,7 @@ from ancr.selection.folds import Splits
 from ancr.selection.grid import LISTS, Grid
 from ancr.selection.scoring import Candidate, Outcome, choose, results_table
 from ancr.selection.search import HeldOut, Run, Search, named_search
+from ancr.selection.temperature import likely_temperatures
 
 _NOTHING_HELD_OUT = (
     "every class in y has one sample, so that no sample can be held out and recognised: settings cannot be "
@@ -123,7 +124,8 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         space = best.candidate.space.within_budget(len(used), 4 if is_single(X.dtype) else 8)
         params = {**best.settings, "space": space}
         chosen.set_params(**params, solver=grid.solver, code=grid.code, tol=template.tol)
-        chosen.set_params(class_weight=template.class_weight, temperature=best.temperature)
+        temperature = likely_temperatures(best.decisions, best.labels)
+        chosen.set_params(class_weight=template.class_weight, temperature=temperature)
         prepared = space.prepare(some)
         self.best_estimator_ = chosen.learn(prepared, prepared.dictionary(X, given, weights=weights), features)
         self.best_params_, self.best_index_ = params, tried.index(best)
@@ -242,8 +244,8 @@ class RepresentationClassifierCV(_SearchCV):
     Attributes
     ----------
     best_estimator_ : RepresentationClassifier
-        The classifier with the settings chosen, fitted on all samples; its ``temperature`` is the one that minimises
-        the log loss of held-out samples. `predict` and all the other answers are its own.
+        The classifier with the settings chosen, fitted on all samples; its ``temperature`` holds those that the
+        held-out samples leave likely, see `ancr.selection.temperature.likely_temperatures`. All answers are its own.
     best_params_ : dict
         What was chosen from the lists, as parameters of a `RepresentationClassifier`.
     best_score_ : float

@@ -16,7 +16,8 @@ from ancr.axes.spaces import Space
 from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
-from ancr.selection.calibration import brier_losses, concentration, fit_temperature
+from ancr.selection.calibration import brier_losses
+from ancr.selection.temperature import fit_temperature
 from ancr.solvers import Solver
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.leave_one_out import LeaveOneOut
@@ -62,7 +63,6 @@ class Outcome:
     candidate: Candidate
     rule: str | Rule
     decisions: Any
-    concentrations: Any
     atoms_used: float
     labels: np.ndarray
     near: float | None = None  # the temperature of a similar setting
@@ -88,12 +88,11 @@ class Outcome:
 
     def forget(self) -> None:
         """Keep the scores alone: decision values of many settings would not fit in memory."""
-        self.decisions = self.concentrations = None
+        self.decisions = None
 
     def remember(self, again: Iterable["Outcome"]) -> None:
         """Take back decision values that were forgotten, from outcomes of the same candidate."""
-        same = next(one for one in again if one.rule is self.rule)
-        self.decisions, self.concentrations = same.decisions, same.concentrations
+        self.decisions = next(one for one in again if one.rule is self.rule).decisions
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -150,13 +149,12 @@ def leave_one_out(
             left = np.eye(single.n_classes, dtype=bool)[single.labels[rows]] & alone[rows][:, None]
             return own_rules.decide(Queries.of_atoms(single, rows), z if code == "z" else c, z, left)
 
-        *decisions, concentrations, used = zip(*loo.map(problem, decide), strict=True)
+        *decisions, used = zip(*loo.map(problem, decide), strict=True)
         for place, (rule, parts) in enumerate(zip(rules, decisions, strict=True)):
             outcome = Outcome(
                 candidate,
                 rule,
                 concat(parts),
-                concat(concentrations),
                 sum(used) / single.n_atoms,
                 single.labels,
                 temperatures[place],
@@ -191,13 +189,13 @@ class _RulesOfOne:
     rules: list[Rule]
 
     def decide(self, queries: Queries, codes: Array, members: Array, last: np.ndarray) -> tuple[Any, ...]:
-        """Decision values for each rule, then the concentrations and the number of entries of the codes in the set.
+        """Decision values for each rule, then the number of entries of the codes in the set.
 
         ``last`` is a NumPy mask of queries and classes that come last.
         """
         seen = queries.seen_by(self.dictionary)
         values = [_put_last(rule.scores(seen, codes), last) for rule in self.rules]
-        return *values, concentration(queries.dictionary, members), _entries(members)
+        return *values, _entries(members)
 
 
 def _coarse(dictionary: BaseDictionary) -> tuple[BaseDictionary, float]:
@@ -273,7 +271,7 @@ class Folds:
     def _one_fold(
         self, X: Array, y: np.ndarray, queries: Array, classes: np.ndarray, weights: np.ndarray | None
     ) -> list[tuple[Any, ...]]:
-        """Decision values for each rule, concentrations and atoms used, of each candidate.
+        """Decision values for each rule and atoms used, of each candidate.
 
         One Gram matrix serves all candidates without a relaxation, one eigendecomposition those with one.
         """
@@ -289,9 +287,9 @@ class Folds:
                 # A class missing from the training part comes last.
                 return own_rules.decide(solution.queries, solution.sorted_codes, solution.sorted_members, empty)
 
-            *values, concentrations, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
+            *values, used = zip(*solver.map(queries, decide, space.to_rows), strict=True)
             decisions = [row_major(concat(part), dictionary.xp.float32) for part in values]
-            results.append((*decisions, concat(concentrations), sum(used) / queries.shape[0]))
+            results.append((*decisions, sum(used) / queries.shape[0]))
         return results
 
     def _solvers(self, dictionary: BaseDictionary) -> Iterator[Solver]:
@@ -318,10 +316,10 @@ def _join_folds(
     labels = np.searchsorted(classes, np.concatenate([y[test] for _, test in folds]))
     counts = np.array([len(test) for _, test in folds])
     for number, candidate in enumerate(candidates):
-        *decisions, concentrations, used = zip(*(part[number] for part in parts), strict=True)
+        *decisions, used = zip(*(part[number] for part in parts), strict=True)
         for rule, values in zip(rules, decisions, strict=True):
             mean_used = np.average(used, weights=counts)
-            yield Outcome(candidate, rule, concat(values), concat(concentrations), mean_used, labels)
+            yield Outcome(candidate, rule, concat(values), mean_used, labels)
 
 
 @dataclass(frozen=True)

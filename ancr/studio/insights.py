@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from ancr.certificate.solution import Solution
 from ancr.classifiers.controls import flat
+from ancr.classifiers.probabilities import TemperatureLike, named_temperatures
 from ancr.classifiers.settings import chosen
 from ancr.samples.sample_set import Samples
 from ancr.studio.apart import Report
@@ -50,7 +50,7 @@ def next_of(fitted: Fitted, samples: np.ndarray, pool: np.ndarray, n: int, seed:
 
 
 def guesses_of(
-    fitted: Fitted, samples: np.ndarray, pool: np.ndarray, temperature: float
+    fitted: Fitted, samples: np.ndarray, pool: np.ndarray, temperature: TemperatureLike
 ) -> dict[int, tuple[str, float]]:
     """``{sample: (label, confidence)}`` for a pool."""
     if not len(pool):
@@ -62,7 +62,8 @@ def guesses_of(
 
     blocks = zip(*classifier.map_solutions("guess", fitted.rows(samples[pool]), guess), strict=True)
     winners, decisions = (np.concatenate(block) for block in blocks)
-    labels, sure = classifier.labels(winners), softmax(decisions / temperature, axis=1).max(axis=1)
+    labels = classifier.labels(winners)
+    sure = named_temperatures(temperature).probabilities(decisions).max(axis=1)
     return {int(i): (str(label), float(chance)) for i, label, chance in zip(pool, labels, sure, strict=True)}
 
 

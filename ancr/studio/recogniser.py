@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import clone
 
 from ancr._core.messages import one_line
@@ -14,9 +13,10 @@ from ancr.axes.spaces import named_space
 from ancr.certificate.solution import Solution
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.explanation import Explanation, explain_block
+from ancr.classifiers.probabilities import TemperatureLike, named_temperatures
 from ancr.classifiers.settings import changed, is_same, key
 from ancr.samples.column_plan import ColumnPlan
-from ancr.selection.calibration import Trust, concentration
+from ancr.selection.calibration import Trust
 from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.selection.grid import LISTS
 from ancr.studio.actions import ActionError
@@ -30,6 +30,8 @@ from ancr.studio.state import State
 MOST_WITH_MATRIX = 6000
 # Samples that are left out one by one for the accuracy; of more, a random part.
 MOST_LEFT_OUT = 3000
+# Share of right answers among those that are called accepted.
+PRECISION = 0.95
 # Classifiers of other settings that are kept, for settings that need all samples at once.
 _KEPT = 3
 _NEAR_KEPT, _MOST_NEAR = 64, 300
@@ -76,8 +78,6 @@ class Judgement:
         Classes in the order of ``decisions`` and ``residuals``.
     decisions, residuals : ndarray
         Decision values, larger is better, and ‖y − X_i c_i‖.
-    concentration : float
-        How much of the code belongs to one class.
     witnesses : list of tuple
         ``(sample, label, weight, share)``, the largest weights first.
     support, weights : ndarray
@@ -88,7 +88,6 @@ class Judgement:
     classes: np.ndarray
     decisions: np.ndarray
     residuals: np.ndarray
-    concentration: float
     witnesses: list[tuple[int, str, float, float]]
     support: np.ndarray
     weights: np.ndarray
@@ -155,12 +154,12 @@ class Snapshot:
         return Fitted(clone(self.classifier).fit(vectors, self.labels), prepare, self.members, self.version)
 
     def estimate(self) -> Estimate:
-        """Accuracy, temperature and trust, by leave-one-out where that needs no refit and otherwise in folds."""
+        """Accuracy, temperatures and trust, by leave-one-out where that needs no refit and otherwise in folds."""
         part = self.some(MOST_LEFT_OUT)
-        held = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels).held_out_
-        trust = Trust.learn(held.decisions, held.concentrations, held.labels, held.temperature, 0.99)
-        sure = softmax(np.asarray(held.decisions) / held.temperature, axis=1).max(axis=1)
-        claims = Claims.of(sure, np.asarray(held.right))
+        search = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels)
+        held, temperatures = search.held_out_, search.best_estimator_.temperatures
+        trust = Trust.learn(held.decisions, held.labels, temperatures, PRECISION)
+        claims = Claims.of(np.asarray(trust.confidence(held.decisions)), np.asarray(held.right))
         return Estimate(float(held.right.mean()), len(held.labels), trust, claims, self.version, self.classifier)
 
     def some(self, most: int) -> "Snapshot":
@@ -364,13 +363,13 @@ class Recogniser:
             self._others[which] = snapshot.fit()
         return _judge(self._others[which], np.stack([query.vector for query in queries]), queries[0].top)
 
-    def temperature(self, classifier: BaseRepresentationClassifier) -> float:
-        """What divides decision values: as leave-one-out found, or as a model that was opened has it.
+    def temperature(self, classifier: BaseRepresentationClassifier) -> TemperatureLike:
+        """What turns decision values into probabilities: as leave-one-out found, or as a model that was opened has it.
 
         A model keeps its own until a label or a setting changes.
         """
         opened = self.source.is_model and not self.state.changes and is_same(classifier, self.source.classifier)
-        return classifier.temperature if opened or self.estimate is None else self.estimate.trust.temperature
+        return classifier.temperature if opened or self.estimate is None else self.estimate.trust.temperatures
 
     def probabilities(
         self, judgement: Judgement, classifier: BaseRepresentationClassifier
@@ -386,12 +385,11 @@ class Recogniser:
             Whether it is sure enough; None while nothing is known about the answers of these settings.
         """
         estimate = self.estimate
-        shares = softmax(judgement.decisions / self.temperature(classifier))
+        shares = named_temperatures(self.temperature(classifier)).probabilities(judgement.decisions[None])[0]
         if estimate is None or not is_same(estimate.classifier, classifier):
             return shares, float(shares.max()), None
-        trust = estimate.trust
-        confidence = float(trust.confidence(judgement.decisions[None], np.array([judgement.concentration]))[0])
-        return shares, confidence, bool(confidence >= trust.threshold)
+        confidence = float(estimate.trust.confidence(judgement.decisions[None])[0])
+        return shares, confidence, bool(confidence >= estimate.trust.threshold)
 
 
 def _search_of_one(classifier: BaseRepresentationClassifier) -> Any:
@@ -414,7 +412,6 @@ def _judge(fitted: Fitted, vectors: np.ndarray, top: int) -> list[Judgement]:
         parts = (
             classifier.decide(solution),
             classifier.residuals_of(solution),
-            concentration(classifier.dictionary_, solution.sorted_members),
             explain_block(classifier.seen_by_rule(solution.queries), solution.sorted_codes, labels, top),
             _entries(solution.codes),
         )
@@ -429,14 +426,13 @@ def _judgement(
     classes: np.ndarray,
     decisions: np.ndarray,
     residuals: np.ndarray,
-    sure: float,
     why: Explanation,
     entries: tuple[np.ndarray, np.ndarray],
 ) -> Judgement:
     named = zip(why.indices, why.labels, why.weights, why.shares, strict=True)
     witnesses = [(int(members[i]), str(label), float(weight), float(share)) for i, label, weight, share in named]
     support, weights = entries
-    values = (np.asarray(decisions, float), np.asarray(residuals, float), float(sure))
+    values = (np.asarray(decisions, float), np.asarray(residuals, float))
     return Judgement(str(why.label), classes, *values, witnesses, members[support], weights)
 
 

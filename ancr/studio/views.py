@@ -81,6 +81,14 @@ class Views:
         current = found.is_current(self.recogniser.version, self.state.classifier)
         return {"accuracy": found.accuracy, "n": found.n, "current": current, "coverage": found.trust.coverage}
 
+    def _promise(self) -> dict[str, Any] | None:
+        """The share of right answers among those that are accepted, and whether the labels support that of any."""
+        found = self.recogniser.estimate
+        if found is None:
+            return None
+        trust = found.trust
+        return {"precision": trust.precision, "supported": trust.coverage > 0.0, "interval": list(trust.interval)}
+
     def describe(self, index: int) -> dict[str, Any]:
         """A sample for the page."""
         state, guess = self.state, self.jobs.guesses.get(index)
@@ -182,6 +190,7 @@ class Views:
             "label": judgement.label,
             "probability": float(chances.max()),
             "accepted": accepted,
+            "promise": self._promise(),
             "classes": [
                 {
                     "label": str(judgement.classes[k]),

@@ -170,6 +170,8 @@ def test_labels_of_samples_without_weight_are_those_given(digits):
     np.testing.assert_array_equal(audit.labels, y)
     np.testing.assert_array_equal(audit.suggested[:3], y[:3])
     assert np.isnan(audit.score[:3]).all()
+    assert np.isnan(audit.probability[:3]).all()
+    assert set(audit.ranking[-3:]) == {0, 1, 2}
     assert audit.confusion.sum() == 90
     without = ancr.ANCRClassifier(alpha=0.1, class_weight={"digit 0": 0.0, "digit 1": 1.0, "digit 2": 1.0})
     audit = ancr.audit_labels(X, y, estimator=without)
@@ -311,7 +313,7 @@ def test_no_errors_are_counted_where_there_are_none():
     decisions = np.eye(5)[labels] + 0.05 * np.random.default_rng(1).normal(size=(400, 5))
     count = Errors(odds_against(decisions, 0.1), labels, decisions.argmax(axis=1)).count
     assert count.estimate == 0
-    assert count.high < 5
+    assert 5 < count.high < 6  # 3.7 of 400 may be above a level that none of 400 is, and seven in ten wrong labels are
 
 
 def test_patterns_are_those_of_refits():

@@ -16,7 +16,7 @@ from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifierCV, S
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
 from ancr.model_selection import RejectOption
-from ancr.selection.calibration import concentration
+from ancr.selection.calibration import least_threshold
 
 SMALL = ANCRClassifierCV(
     spaces=("linear",), constraints=("simplex",), rules=("res",), alphas=(1e-2, 1e-1), relaxations=(0.3, None)
@@ -61,18 +61,15 @@ def test_confidence_rests_on_the_decision_values_of_predict():
     X = StandardScaler().fit_transform(X) + 5.0
     grid = {"spaces": [Space(normalize=False)], "constraints": ["simplex"], "rules": ["res"], "relaxations": [None]}
     clf = RejectOption(RepresentationClassifierCV(**grid)).fit(X[::2], y[::2])
-    best = clf.estimator_.best_estimator_
-    concentrations = concentration(best.dictionary_, best.codes(X[1::2])[:, best.dictionary_.order])
-    expected = clf.trust_.confidence(best.class_decisions(X[1::2]), concentrations)
+    expected = clf.estimator_.predict_proba(X[1::2]).max(axis=1)
     np.testing.assert_allclose(clf.confidence(X[1::2]), expected, atol=1e-9)
-    assert clf.trust_.temperature == clf.estimator_.best_estimator_.temperature
 
 
 @pytest.mark.parametrize("names", [False, True])
 def test_the_least_certain_are_left_out(digits, names):
     X, y, queries, truth = digits
     label = np.array([f"class {k}" for k in range(10)]) if names else np.arange(10)
-    clf = RejectOption(SMALL, precision=0.99).fit(X, label[y])
+    clf = RejectOption(SMALL, precision=0.95).fit(X, label[y])
     answers = clf.predict(queries)
     kept = answers != ("rejected" if names else -1)
     assert 0.5 < kept.mean() < 1
@@ -112,10 +109,41 @@ def test_the_reject_label_beside_other_kinds_of_labels(digits):
 
 def test_an_unreachable_precision_warns(digits):
     X, y, queries, _ = digits
-    clf = RejectOption(SMALL, precision=1.0).fit(X, np.random.default_rng(0).permutation(y))
-    clf.trust_ = type(clf.trust_)(clf.trust_.temperature, clf.trust_.weights, np.inf, 1.0, 0.0)
-    with pytest.warns(UserWarning, match="precision"):
+    clf = RejectOption(SMALL, precision=1.0).fit(X, y)
+    assert clf.trust_.interval == (0.0, 1.0)
+    assert clf.trust_.coverage == 0.0
+    with pytest.warns(UserWarning, match=r"300 held-out samples, \d+ of them recognised, do not support precision=1 "):
         assert (clf.predict(queries) == -1).all()
+
+
+def test_few_samples_promise_nothing_however_many_are_right():
+    """Sixty of sixty: the share of right answers may still be 0.9."""
+    X, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(3).permutation(len(y))[:60]
+    X = StandardScaler().fit(X[rows]).transform(X)
+    clf = RejectOption(ANCRClassifierCV(spaces=["linear"], alphas=[0.1], rules=["res"])).fit(X[rows], y[rows])
+    with pytest.warns(UserWarning, match="every answer is withheld"):
+        assert (clf.predict(X) == -1).all()
+    lower = RejectOption(FrozenEstimator(clf.estimator_), precision=0.8).fit(None, None)
+    low, high = lower.trust_.interval
+    assert 0.8 <= low < 0.95
+    assert high == pytest.approx(1.0, abs=0.02)
+    assert (lower.predict(X) != -1).any()
+
+
+@pytest.mark.parametrize("n", [60, 300])
+def test_the_stated_interval_holds(n):
+    """Answers whose confidence is the probability that they are right: 95 of 100 intervals hold the true share."""
+    random, kept = np.random.default_rng(n), []
+    for _ in range(300):
+        confidence = random.beta(4.0, 0.7, n)
+        threshold, coverage, (low, high) = least_threshold(confidence, random.uniform(size=n) < confidence, 0.85)
+        if coverage:
+            fresh = random.beta(4.0, 0.7, 20000)
+            kept.append(low <= fresh[fresh >= threshold].mean() <= high)
+            assert low >= 0.85
+    assert len(kept) > 50
+    assert np.mean(kept) >= 0.95
 
 
 def test_bad_parameters_are_named(digits):

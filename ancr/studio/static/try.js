@@ -139,8 +139,10 @@ function drawAnswer(answer) {
   const verdict = answer.accepted === null
     ? el("span", { class: "quiet", text: "Probabilities are not calibrated for these settings; use them to have that done." })
     : answer.accepted
-      ? el("span", { class: "accepted", text: "Sure: of such answers, 99 % were right on samples that were left out." })
-      : el("span", { class: "unsure", text: "Unsure: of such answers, fewer than 99 % were right on samples that were left out." });
+      ? el("span", { class: "accepted", text: `Sure: at least ${percent(answer.promise.precision, 0)} of such answers are right, as samples that were left out show.` })
+      : el("span", { class: "unsure", text: answer.promise.supported
+        ? `Unsure: samples that were left out do not show that ${percent(answer.promise.precision, 0)} of such answers are right.`
+        : `Unsure: the labels so far are too few, or too often wrong, to show that ${percent(answer.promise.precision, 0)} of any answers are right.` });
   const truth = answer.truth === null ? null : el("p", { class: "quiet", text: answer.truth === answer.label ? `Its label is ${answer.truth}: right.` : `Its label is ${answer.truth}: wrong.` });
   const images = answer.query ? [
     el("figure", {}, el("img", { src: answer.query, alt: "The query", class: "pixels" }), el("figcaption", { text: "query" })),
