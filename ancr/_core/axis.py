@@ -1,8 +1,15 @@
 """What objects on an axis have in common: sets, rules and solvers, the package's own and a user's; and functions."""
 
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
 from typing import Any, Self
+
+
+@cache
+def _defaults(kind: type) -> dict[str, Any]:
+    """The constructor's parameters with their defaults; a search compares spaces by the thousand."""
+    return {name: parameter.default for name, parameter in signature(kind).parameters.items()}
 
 
 class AxisObject:
@@ -14,7 +21,7 @@ class AxisObject:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
-        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+        return {name: getattr(self, name) for name in _defaults(type(self))}
 
     def set_params(self, **params: Any) -> Self:
         """Change some of them, as in scikit-learn."""
@@ -26,8 +33,8 @@ class AxisObject:
 
     def changed_params(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
-        known = signature(type(self)).parameters
-        return {name: value for name, value in self.get_params().items() if repr(value) != repr(known[name].default)}
+        known = _defaults(type(self))
+        return {name: value for name, value in self.get_params().items() if repr(value) != repr(known[name])}
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.changed_params().items())

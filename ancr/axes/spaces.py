@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from itertools import product
 from math import frexp, sqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -195,6 +196,16 @@ class Space(AxisObject):
     def is_plain(self) -> bool:
         """Whether samples stay as they are, but for their norm."""
         return self.is_linear and self.power == 1.0 and not self.lift
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether rows of the dictionary are points, not only inner products."""
+        return self.is_linear or self.n_landmarks is not None
+
+    @property
+    def without_lift(self) -> Space:
+        """The same space at lift 0."""
+        return Space(**{**self.get_params(), "lift": 0.0})
 
     def part(self, samples: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
         """Some of the samples; where samples are inner products, those with the training samples ``columns``."""
@@ -391,11 +402,14 @@ def asks_for_inner_products(space: object) -> bool:
 
 
 def usual_spaces() -> list[Space]:
-    """The spaces that a search compares where none are given: both powers, and three widths of the RBF kernel."""
+    """The spaces that a search compares where none are given: lifts, powers, and three widths of the RBF kernel."""
     return [
         space
-        for power in (1.0, 0.5)
-        for space in (Space(power=power), *(Space("rbf", gamma=gamma, power=power) for gamma in (0.5, 1.0, 2.0)))
+        for lift, power in product((0.0, 1.0, 2.0), (1.0, 0.5))
+        for space in (
+            Space(power=power, lift=lift),
+            *(Space("rbf", gamma=gamma, power=power, lift=lift) for gamma in (0.5, 1.0, 2.0)),
+        )
     ]
 
 

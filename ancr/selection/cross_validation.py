@@ -29,7 +29,7 @@ from ancr.classifiers.representation import check_two_classes
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.selection import search as searching
 from ancr.selection.best_of_search import BestOfSearch
-from ancr.selection.folds import Splits
+from ancr.selection.folds import CLUSTERS, Splits
 from ancr.selection.grid import LISTS, Grid
 from ancr.selection.scoring import Candidate, Outcome, choose, results_table
 from ancr.selection.search import HeldOut, Run, Search, named_search
@@ -62,7 +62,7 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         "spaces": ["array-like", None],
         "estimator": [BaseRepresentationClassifier, None],
         "search": [StrOptions({"screened", "full"}), Search],
-        "cv": ["cv_object"],
+        "cv": ["cv_object", StrOptions({CLUSTERS})],
         "scoring": [StrOptions({"brier", "log_loss", "accuracy"})],
         "verbose": ["verbose", callable],
     }
@@ -137,11 +137,10 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     def _searched(self, grid: Grid, samples: HeldOut) -> tuple[list[Outcome], list[Outcome], Outcome]:
         """Outcomes of all settings tried, of those that could be chosen, and of the one that is."""
         X, y, search = samples.X, samples.y, named_search(self.search)
-        settings = {space: grid.candidates(space, X, y) for space in grid.spaces}
-        screeners = {space: grid.screeners(space, X, y) for space in grid.spaces}
+        settings, screeners = grid.candidates(X, y), grid.screeners(X, y)
         held_out = self._held_out(grid, samples, settings)
         few = held_out
-        if self.cv is None:
+        if self._own_folds:
             few = held_out.stratified(searching.SCREENED_SAMPLES, grid.spaces[0])
         run = Run(settings, screeners, held_out, few, grid.solver, grid.code, self.scoring, search)
         with self._progress(run.n_steps) as step:
@@ -158,9 +157,14 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         X, y, grouped = samples.X, samples.y, samples.splits is not None and samples.splits.groups is not None
         one_out = isinstance(self.cv, LeaveOneOutSplitter) or (self.cv is None and not grouped)
         fits = self.cv is None or 4 * len(y) ** 2 <= LARGEST_H_ON_HOST
-        if one_out and fits and all(grid.needs_no_refit(own, X, y) for own in settings.values()):
+        if one_out and fits and grid.needs_no_refit(settings, X, y):
             samples = samples.one_by_one()
-        return samples.stratified(searching.MOST_SAMPLES, grid.spaces[0]) if self.cv is None else samples
+        return samples.stratified(searching.MOST_SAMPLES, grid.spaces[0]) if self._own_folds else samples
+
+    @property
+    def _own_folds(self) -> bool:
+        """Whether samples are held out in a way that any part of them can be, not in folds that a user drew."""
+        return self.cv is None or isinstance(self.cv, str)
 
     @contextmanager
     def _progress(self, total: int) -> Iterator[Callable[[], Any]]:
@@ -190,9 +194,10 @@ def _entries(values: Any) -> Iterable[Any]:
 class RepresentationClassifierCV(_SearchCV):
     """`RepresentationClassifier` with its settings chosen on the training set.
 
-    Combinations of space (kernel, γ, power), quadratic, set, β, λ, relaxation and rule are scored on held-out training
-    samples: each is coded over all others (leave-one-out, the default, which needs no refit) or over the training part
-    of its fold. The same decision values calibrate `predict_proba`, and `ancr.model_selection.RejectOption`.
+    Combinations of space (kernel, γ, power, lift), quadratic, set, β, λ, relaxation and rule are scored on held-out
+    training samples: each is coded over all others (leave-one-out, the default, which needs no refit) or over the
+    training part of its fold. The same decision values calibrate `predict_proba`, and
+    `ancr.model_selection.RejectOption`.
 
     A setting is scored by the mean over its rules, and the best rule is taken at the best setting. Leaving a sample out
     makes its own class the smallest, and where codes are spread over all atoms, this alone tells the rules the label:
@@ -212,7 +217,7 @@ class RepresentationClassifierCV(_SearchCV):
         ignore, is an error. Solvers other than ``"exact"`` are scored in folds.
     spaces : sequence of str, callable or Space, or None, default=None
         As ``space`` of `RepresentationClassifier`; None means the linear space and the RBF kernel with γ = 0.5, 1 and
-        2, each at power 1 and at power ½. ``"precomputed"`` must be the only one.
+        2, each at power 1 and at power ½, and each at lift 0, 1 and 2. ``"precomputed"`` must be the only one.
     quadratics : sequence of str or callable, default=("ridge",)
         As ``quadratic``.
     constraints : sequence of str or Set, default=("free", "simplex")
@@ -232,11 +237,13 @@ class RepresentationClassifierCV(_SearchCV):
         The criterion. Brier score and log loss, at the best temperature of each setting and rule, distinguish settings
         that get the same samples right. The Brier score is not decided by a few samples that are certain and wrong, so
         it also compares rules; see ``docs/choosing.md``.
-    cv : None, int, splitter or iterable, default=None
+    cv : None, "clusters", int, splitter or iterable, default=None
         None: leave-one-out; five stratified folds if a setting cannot leave one sample out without a refit; with
         ``groups``, five folds, or as many as there are groups, that keep them together. Of more than 6,000 samples a
         stratified part of 6,000 is used to choose; the classifier is fitted on all of them, and if the Gram matrix of a
-        kernel would exceed 2 GiB, with 2,000 landmarks. Otherwise as in scikit-learn, on all samples.
+        kernel would exceed 2 GiB, with 2,000 landmarks. ``"clusters"``: three folds, each of
+        which holds out a third of every class, neighbours together; it asks for an answer where no near-copy of a
+        sample is in the dictionary, see ``docs/choosing.md``. Otherwise as in scikit-learn, on all samples.
     verbose : bool, int or callable, default=False
         Show the progress of the search on stderr, if that is a terminal. A callable is called as
         ``verbose(done, total)`` after each step; `sklearn.base.clone` copies it, so a function is the safest choice.
@@ -286,8 +293,8 @@ class ANCRClassifierCV(_SearchCV):
 
         c = argmin ‖φ(y) − Φc‖² + λ‖c‖² + γ/2·dist²(c, simplex)
 
-    The family ranges from CRC (γ → 0, the free set) to ANCR (γ = ∞, here None), and φ is the space: a power, unit norm,
-    then the linear or an RBF kernel. The member that does best on held-out training samples is chosen. See
+    The family ranges from CRC (γ → 0, the free set) to ANCR (γ = ∞, here None), and φ is the space: a power, a lift,
+    unit norm, then the linear or an RBF kernel. The member that does best on held-out training samples is chosen. See
     `RepresentationClassifierCV` for what is chosen and how, and for the attributes.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Folds in which settings are scored: the user's, or stratified ones that keep groups together."""
+"""Folds in which settings are scored: the user's, stratified ones that keep groups together, or parts of each class."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
-from ancr._core.arrays import Array, is_non_numpy, to_numpy
+from ancr._core.arrays import Array, is_non_numpy, take_rows, to_numpy, unit_rows
 from ancr._core.messages import naming
 
 Fold = tuple[np.ndarray, np.ndarray]
+# What `cv` may be besides what scikit-learn takes, and into how many parts it divides each class.
+CLUSTERS, PARTS = "clusters", 3
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Splits:
     Attributes
     ----------
     cv : object
-        The user's ``cv``; None means five stratified folds, fewer where classes or groups are few.
+        The user's ``cv``; None means five stratified folds, fewer where classes or groups are few, and ``"clusters"``
+        parts of each class that lie together.
     X, y, groups : array
         All training samples.
     used : ndarray of int
@@ -38,7 +42,16 @@ class Splits:
 
     def __call__(self, rows: np.ndarray) -> list[Fold]:
         """Folds of some of the used samples; those of a user's splitter divide all of them."""
-        return self._stratified(self.used[rows]) if self.cv is None else self._of_the_user
+        if self.cv is None:
+            return self._stratified(self.used[rows])
+        return self._clusters(self.used[rows]) if isinstance(self.cv, str) else self._of_the_user
+
+    def _clusters(self, chosen: np.ndarray) -> list[Fold]:
+        """Fold k holds out part k of each class."""
+        parts = parts_of_classes(to_numpy(take_rows(self.X, chosen)), self.y[chosen])
+        if not parts.any():
+            raise ValueError(f"cv={CLUSTERS!r} divides classes, but every class in y has one sample")
+        return [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in np.unique(parts)]
 
     def _stratified(self, chosen: np.ndarray) -> list[Fold]:
         groups = None if self.groups is None else self.groups[chosen]
@@ -59,6 +72,33 @@ class Splits:
         position = np.full(n_samples, -1)
         position[self.used] = np.arange(len(self.used))
         return [_among(position, *fold) for fold in _checked_folds(drawn, n_samples)]
+
+
+def parts_of_classes(samples: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The part of its class that each sample belongs to: a third along the direction in which the class varies most.
+
+    Samples that are nearly the same lie next to each other in every direction, so nearly all of them share a part. A
+    class of fewer samples than parts has one in each of the first parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.selection.folds import parts_of_classes
+    >>> angles = np.array([0.0, 0.5, 1.0, 0.01, 0.51, 1.01])
+    >>> samples = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> parts = parts_of_classes(samples, np.zeros(6, int))
+    >>> bool((parts[:3] == parts[3:]).all()), np.bincount(parts).tolist()
+    (True, [2, 2, 2])
+    """
+    parts = np.zeros(len(labels), int)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        rows = unit_rows(samples[own].astype(float))
+        with np.errstate(all="ignore"):  # copies of one sample vary in no direction
+            along = PCA(1, random_state=0).fit_transform(rows)[:, 0] if len(own) > 1 else np.zeros(1)
+        for part, some in enumerate(np.array_split(np.argsort(along, kind="stable"), PARTS)):
+            parts[own[some]] = part
+    return parts
 
 
 def _among(position: np.ndarray, train: np.ndarray, test: np.ndarray) -> Fold:

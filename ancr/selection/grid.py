@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,16 @@ class Grid:
         solver = settled_solver(template.solver, **template.solver_options)
         return cls(**{**lists, "spaces": spaces}, solver=solver, code=template.code)
 
-    def candidates(self, space: Space, X: Array, y: np.ndarray) -> list[Candidate]:
-        """The settings in a space, after checking that every one can be solved."""
+    def candidates(self, X: Array, y: np.ndarray) -> dict[Space, list[Candidate]]:
+        """The settings in each space, after checking that every one can be solved."""
+        return self._in_each_space(lambda space: self._candidates(space, X, y))
+
+    def _in_each_space(self, found: Callable[[Space], list[Candidate]]) -> dict[Space, list[Candidate]]:
+        """Candidates of each space; what can be solved depends on whether it has coordinates."""
+        known = {kind: found(space) for kind, space in _one_of_each_kind(self.spaces).items()}
+        return {space: [replace(one, space=space) for one in known[space.has_coordinates]] for space in self.spaces}
+
+    def _candidates(self, space: Space, X: Array, y: np.ndarray) -> list[Candidate]:
         dictionary = _one_of_each_class(space, X, y)
         lists = (self.quadratics, self.constraints, self.betas, self.alphas, self.relaxations)
         found = candidates(dictionary, self.solver, *lists, space)
@@ -77,17 +85,20 @@ class Grid:
             find_solver(self.solver, one.problem(dictionary))
         return found
 
-    def screeners(self, space: Space, X: Array, y: np.ndarray) -> list[Candidate]:
-        """Ridge regression on the free set."""
+    def screeners(self, X: Array, y: np.ndarray) -> dict[Space, list[Candidate]]:
+        """Ridge regression on the free set in each space."""
         lists = (("ridge",), ("free",), self.betas[:1], SCREENING_ALPHAS, (None,))
-        return candidates(_one_of_each_class(space, X, y), "exact", *lists, space)
+        return self._in_each_space(lambda space: candidates(_one_of_each_class(space, X, y), "exact", *lists, space))
 
-    def needs_no_refit(self, settings: list[Candidate], X: Array, y: np.ndarray) -> bool:
-        """Whether each sample can be coded over the others without a refit, under settings of one space."""
+    def needs_no_refit(self, settings: dict[Space, list[Candidate]], X: Array, y: np.ndarray) -> bool:
+        """Whether each sample can be coded over the others without a refit, under all settings."""
         if any(named_rule(rule).learns for rule in self.rules):
             return False
-        dictionary = _one_of_each_class(settings[0].space, X, y)
-        problems = [one.problem(dictionary) for one in settings]
+        few = [(space, settings[space]) for space in _one_of_each_kind(settings).values()]
+        return all(self._leaves_one_out(_one_of_each_class(space, X, y), own) for space, own in few)
+
+    def _leaves_one_out(self, dictionary: BaseDictionary, settings: list[Candidate]) -> bool:
+        problems = (one.problem(dictionary) for one in settings)
         return all(LeaveOneOut.accepts(one) and find_solver(self.solver, one).is_exact for one in problems)
 
 
@@ -106,6 +117,11 @@ def _check_template(template: BaseRepresentationClassifier, lists: dict[str, Seq
 
 def _unchanged(value: Any) -> Any:
     return value
+
+
+def _one_of_each_kind(spaces: Iterable[Space]) -> dict[bool, Space]:
+    """A space with coordinates and one without, as far as there are such."""
+    return {space.has_coordinates: space for space in spaces}
 
 
 def _one_of_each_class(space: Space, X: Array, y: np.ndarray) -> BaseDictionary:

@@ -3,7 +3,8 @@
 A grid over spaces has hundreds of settings, and most of them belong to spaces that a cheap member of the family rules
 out. So a search goes in three steps:
 
-    screening   ridge regression on the free set (CRC), whose codes are known in closed form, in every space
+    screening   ridge regression on the free set (CRC), whose codes are known in closed form, in every space; of spaces
+                that differ in their lift alone in the one of the smallest, then, for the best of them, in the others
     coarse      every quadratic, set and relaxation in the best spaces, at one λ
     fine        the neighbours of the best of these, in λ and in the relaxation
 """
@@ -21,10 +22,12 @@ from ancr._core.axis import AxisObject
 from ancr.axes.sets import named_set
 from ancr.axes.spaces import Space
 from ancr.selection.folds import Splits
-from ancr.selection.scoring import Candidate, Folds, Outcome, best_setting, choose, leave_one_out
+from ancr.selection.scoring import Candidate, Folds, Outcome, Setting, best_setting, choose, leave_one_out
 
 # Spaces that the screening keeps, and the most samples that it looks at.
 KEPT_SPACES, SCREENED_SAMPLES = 3, 1500
+# Spaces whose other lifts are screened, too, after the smallest.
+LIFTED_SPACES = 2
 # More samples than this are not needed to choose settings.
 MOST_SAMPLES = 6000
 
@@ -36,9 +39,10 @@ class Search(AxisObject):
     ----------
     how : {"screened", "full"}, default="screened"
         ``"full"`` tries every combination. ``"screened"`` tries ridge regression on the free set at λ = 1e-3 … 1 in
-        every space, on about 1,500 samples if there are more; in the three best spaces every quadratic, set and
-        relaxation at the middle λ; then the neighbours of the best of these in λ and in the relaxation. A grid of one
-        space is tried in full.
+        every space, on about 1,500 samples if there are more (of spaces that differ in their lift alone in the one of
+        the smallest lift; the others of the two best at the λ that did best there); in the three best spaces every
+        quadratic, set and relaxation at the middle λ; then the neighbours of the best of these in λ and in the
+        relaxation. A grid of one space is tried in full.
     one_standard_error : bool, default=False
         Take the setting with the sparsest codes among those within one standard error of the best: fewer samples to
         show and faster answers, for a loss that the training set cannot show but that is there on average. (Atoms are
@@ -160,7 +164,17 @@ class Run:
     @property
     def n_steps(self) -> int:
         """Number of spaces that the search goes through, one for each stage in which it does."""
-        return len(self.grid) if self._is_full else len(self.screeners) + min(KEPT_SPACES, len(self.grid)) + 1
+        if self._is_full:
+            return len(self.grid)
+        return len(self._families) + min(KEPT_SPACES, len(self.grid)) + 1
+
+    @property
+    def _families(self) -> list[list[Space]]:
+        """Spaces that differ in their lift alone, the smallest lift first."""
+        found: dict[Space, list[Space]] = {}
+        for space in sorted(self.grid, key=lambda one: one.lift):
+            found.setdefault(space.without_lift, []).append(space)
+        return list(found.values())
 
     def _full(self, step: Callable[[], Any]) -> tuple[list[Outcome], list[Outcome]]:
         running: list[Outcome] = []
@@ -203,26 +217,43 @@ class Run:
         return outcomes
 
     def _screen(self, step: Callable[[], None]) -> tuple[list[Outcome], list[Space]]:
-        """What ridge regression scores in each space, and the spaces from the best to the worst."""
-        outcomes, best = [], {}
-        for space, candidates in self.screeners.items():
-            found = self._staged(self.few.outcomes(space, candidates, "exact", None), "screening")
-            best[space] = best_setting(found, self.scoring)
-            for one in found:
-                one.forget()
-            outcomes += found
+        """What ridge regression scores in the spaces screened, and these from the best to the worst."""
+        outcomes: list[Outcome] = []
+        best: dict[Space, Setting] = {}
+
+        def rank(space: Space) -> tuple[bool, float]:
+            return best[space].leaks, -best[space].mean
+
+        for space, *_ in self._families:
+            outcomes += self._ridge(space, self.screeners[space], best)
             step()
-        ranked = sorted(best, key=lambda space: (best[space].leaks, -best[space].mean))
+        for space, *lifted in sorted(self._families, key=lambda own: rank(own[0]))[:LIFTED_SPACES]:
+            alpha = self._best_alpha(space, outcomes)
+            for other in lifted:
+                outcomes += self._ridge(other, [one for one in self.screeners[other] if one.alpha == alpha], best)
+        ranked = sorted(best, key=rank)
+        places = {space: place for place, space in enumerate(ranked)}
         for one in outcomes:
-            place = ranked.index(one.candidate.space)
+            place = places[one.candidate.space]
             ending = "" if place < KEPT_SPACES else f"; the best {KEPT_SPACES} were searched further"
             one.note = f"space {place + 1} of {len(ranked)} for ridge regression{ending}"
         return outcomes, ranked
 
+    def _ridge(self, space: Space, candidates: list[Candidate], best: dict[Space, Setting]) -> list[Outcome]:
+        """Ridge regression in a space; ``best`` learns its best setting."""
+        found = self._staged(self.few.outcomes(space, candidates, "exact", None), "screening")
+        best[space] = best_setting(found, self.scoring)
+        for one in found:
+            one.forget()
+        return found
+
+    def _best_alpha(self, space: Space, screening: list[Outcome]) -> float:
+        own = [one for one in screening if one.candidate.space is space]
+        return own[best_setting(own, self.scoring).places[0]].candidate.alpha
+
     def _coarse(self, space: Space, screening: list[Outcome]) -> list[Candidate]:
         """Sets with inequalities at the middle λ; the others, which are cheap to screen, at the λ that did best."""
-        own = [one for one in screening if one.candidate.space is space]
-        screened = own[best_setting(own, self.scoring).places[0]].candidate.alpha
+        screened = self._best_alpha(space, screening)
         middle = self._alphas[(len(self._alphas) - 1) // 2]
         return [
             one

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_circles
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
@@ -13,7 +13,8 @@ from ancr.axes.spaces import Space, usual_spaces
 from ancr.model_selection import RejectOption, Search
 from ancr.selection import search as searching
 from ancr.selection.calibration import brier_losses
-from ancr.selection.search import KEPT_SPACES, SCREENED_SAMPLES
+from ancr.selection.folds import parts_of_classes
+from ancr.selection.search import KEPT_SPACES, LIFTED_SPACES, SCREENED_SAMPLES
 from ancr.selection.temperature import likely_temperatures
 from tests.grids import spaces_with
 from tests.marks import rarely
@@ -66,7 +67,7 @@ def test_the_default_is_what_the_page_recommends(digits):
     X, y, queries, truth = digits
     clf = ANCRClassifierCV().fit(X, y)
     results = clf.cv_results_
-    assert set(results["param_space"]) == set(spaces_with(0.5, 1.0, 2.0))
+    assert set(spaces_with(0.5, 1.0, 2.0)) <= set(results["param_space"]) <= set(usual_spaces())
     assert set(results["param_rule"]) == {"res", "label"}
     assert set(results["stage"]) == {"screening", "coarse", "fine"}
     assert clf.score(queries, truth) > 0.96
@@ -76,9 +77,9 @@ def test_every_trial_is_reported_with_its_stage(digits):
     X, y, *_ = digits
     results = ANCRClassifierCV().fit(X, y).cv_results_
     screening = results["stage"] == "screening"
-    assert screening.sum() == 8 * 4 * 2
+    assert screening.sum() == (8 * 4 + LIFTED_SPACES * 2) * 2
     dropped = np.array(["were searched further" in note for note in results["note"]])
-    assert dropped.sum() == (8 - KEPT_SPACES) * 4 * 2
+    assert len(_spaces(results, dropped)) == 8 + LIFTED_SPACES * 2 - KEPT_SPACES
     # What was dropped cannot win, whatever it scored.
     assert results["rank_test_score"][dropped].min() > results["rank_test_score"][~dropped].max()
     assert _spaces(results, ~screening) == _spaces(results, screening & ~dropped)
@@ -183,9 +184,50 @@ def test_landmarks_in_a_grid_are_those_of_kernels(digits):
 
 
 def test_the_usual_spaces():
-    known = [(space.kernel, space.gamma, space.power) for space in usual_spaces()]
-    one_power = [("linear", "scale"), ("rbf", 0.5), ("rbf", 1.0), ("rbf", 2.0)]
-    assert known == [(*space, power) for power in (1.0, 0.5) for space in one_power]
+    known = [(space.kernel, space.gamma, space.power, space.lift) for space in usual_spaces()]
+    kernels = [("linear", "scale"), ("rbf", 0.5), ("rbf", 1.0), ("rbf", 2.0)]
+    assert known == [(*one, power, lift) for lift in (0.0, 1.0, 2.0) for power in (1.0, 0.5) for one in kernels]
+
+
+def test_lifts_are_screened_where_the_space_is_good_without_one():
+    """Two rings: the best spaces at lift 0 are tried at the others, with the λ that did best there."""
+    X, y = make_circles(160, noise=0.08, factor=0.5, random_state=0)
+    clf = ANCRClassifierCV().fit(X[:100], y[:100])
+    assert clf.best_params_["space"].lift > 0.0
+    assert clf.score(X[100:], y[100:]) > 0.95
+    results = clf.cv_results_
+    screening, spaces = results["stage"] == "screening", results["param_space"]
+    lifted = screening & np.array([space.lift > 0.0 for space in spaces])
+    assert len({space.without_lift for space in spaces[lifted]}) == LIFTED_SPACES
+    for space in set(spaces[lifted]):
+        own = screening & np.array([one.without_lift == space.without_lift and not one.lift for one in spaces])
+        best = np.flatnonzero(own)[np.argmax(results["mean_over_rules"][own])]
+        assert set(results["param_alpha"][lifted & (spaces == space)]) == {results["param_alpha"][best]}
+
+
+def test_clusters_hold_near_copies_out_together():
+    """Each class is three clouds: by leave-one-out all is easy, with a cloud held out it is not."""
+    rng = np.random.default_rng(0)
+    clouds = rng.standard_normal((4, 3, 20))
+    X = (clouds[:, :, None] + 0.01 * rng.standard_normal((4, 3, 5, 20))).reshape(60, 20)
+    y = np.repeat(np.arange(4), 15)
+    parts = parts_of_classes(X, y)
+    assert all(len(set(parts[start : start + 5])) == 1 for start in range(0, 60, 5))
+    grid = {"spaces": [Space("rbf", gamma=0.5)], "alphas": (1e-2,), "relaxations": (None,)}
+    one_out, clusters = (ANCRClassifierCV(cv=cv, **grid).fit(X, y) for cv in (None, "clusters"))
+    assert one_out.best_score_ == 1.0
+    assert clusters.best_score_ < 0.8
+    assert clusters.dictionary_.n_atoms == 60
+    assert set(clusters.cv_results_["n_samples"]) == {60}
+    single = ANCRClassifierCV(cv="clusters", **grid).fit(X[[0, 15, 30, 1]], y[[0, 15, 30, 1]])
+    assert single.classes_.tolist() == [0, 1, 2]
+    with (
+        pytest.raises(ValueError, match="cv='clusters' divides classes"),
+        pytest.warns(UserWarning, match="one sample"),
+    ):
+        ANCRClassifierCV(cv="clusters", **grid).fit(X[::15], y[::15])
+    with pytest.raises(ValueError, match="'cv' parameter"):
+        ANCRClassifierCV(cv="cluster").fit(X, y)
 
 
 @pytest.mark.parametrize("counts", [[50, 20, 3], [30, 1, 30], *rarely([40, 40], [60, 6], [3, 3, 3, 3, 3])])
@@ -243,7 +285,7 @@ def test_progress_is_told_step_by_step(search):
     X, y = load_iris(return_X_y=True)
     options = {"alphas": (1e-2,), "relaxations": (None,), "search": search}
     ANCRClassifierCV(verbose=lambda done, total: told.append((done, total)), **options).fit(X[::3], y[::3])
-    total = {"screened": 8 + 3 + 1, "full": 8}[search]
+    total = {"screened": 8 + 3 + 1, "full": 24}[search]
     assert told == [(done, total) for done in range(1, total + 1)]
 
 
