@@ -24,6 +24,7 @@ from ancr.axes.quadratics import QUADRATICS
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
 from ancr.axes.spaces import Space
+from ancr.classifiers.representation import Features
 from ancr.dictionary.coordinates import Dictionary
 from ancr.dictionary.derived import WhitenedDictionary
 from ancr.dictionary.inner_products import KernelDictionary
@@ -265,8 +266,7 @@ def test_a_lift_grows_by_the_length_of_the_first_samples(settings):
     first = space.prepare(X[:50])
     assert grown.space_.constant_ == first.constant_
     rows = np.concatenate([X[:50], X[50:55] * 51, X[55:120] * 56])
-    whole = clone(grown).learn(first, first.dictionary(rows, y[:120]))
-    whole.n_features_in_ = 10
+    whole = clone(grown).learn(first, first.dictionary(rows, y[:120]), Features(10))
     np.testing.assert_allclose(grown.residuals(X[120:]), whole.residuals(X[120:]), atol=1e-9)
 
 

@@ -1,15 +1,19 @@
 """What objects on an axis have in common: sets, rules and solvers, the package's own and a user's; and functions."""
 
 from collections.abc import Callable
-from functools import cache
 from inspect import signature
 from typing import Any, Self
 
+# Parameters and defaults by class, read once: a search compares spaces by the thousand.
+_DEFAULTS: dict[type, dict[str, Any]] = {}
 
-@cache
-def _defaults(kind: type) -> dict[str, Any]:
-    """The constructor's parameters with their defaults; a search compares spaces by the thousand."""
-    return {name: parameter.default for name, parameter in signature(kind).parameters.items()}
+
+def _defaults(thing: Any) -> dict[str, Any]:
+    """The constructor's parameters with their defaults."""
+    kind = type(thing)
+    if kind not in _DEFAULTS:
+        _DEFAULTS[kind] = {name: parameter.default for name, parameter in signature(kind).parameters.items()}
+    return _DEFAULTS[kind]
 
 
 class AxisObject:
@@ -21,7 +25,7 @@ class AxisObject:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
-        return {name: getattr(self, name) for name in _defaults(type(self))}
+        return {name: getattr(self, name) for name in _defaults(self)}
 
     def set_params(self, **params: Any) -> Self:
         """Change some of them, as in scikit-learn."""
@@ -33,7 +37,7 @@ class AxisObject:
 
     def changed_params(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
-        known = _defaults(type(self))
+        known = _defaults(self)
         return {name: value for name, value in self.get_params().items() if repr(value) != repr(known[name])}
 
     def __repr__(self) -> str:

@@ -234,7 +234,8 @@ class Space(AxisObject):
         prepared.gamma_, prepared.constant_ = 1.0, 0.0
         prepared.landmarks_, prepared.error_, prepared._coordinates = None, 0.0, None
         if self.lift and not self.is_pairwise:
-            prepared.constant_ = self._constant(samples, self.length_of(samples) if length is None else length)
+            length = self.length_of(samples) if length is None else length
+            prepared.constant_ = _constant(self.lift, length, samples)
         if self.is_linear:
             if self.n_landmarks is not None:
                 raise ValueError("n_landmarks requires a non-linear kernel: kernel='linear' has coordinates already")
@@ -257,15 +258,6 @@ class Space(AxisObject):
     def length_of(self, samples: Array) -> float:
         """r, the root mean square length of samples after the power."""
         return root_mean_square(samples if self.power == 1.0 else signed_power(samples, self.power))
-
-    def _constant(self, samples: Array, length: float) -> float:
-        """s·r, the coordinate that all samples share."""
-        constant = self.lift * length
-        if not constant <= float(namespace(samples).finfo(samples.dtype).max):
-            raise ValueError(
-                f"lift={self.lift:g} takes samples beyond the range of {samples.dtype}; rescale or lower it"
-            )
-        return constant
 
     def _check_pairwise(self, samples: Array, name: str) -> None:
         if samples.shape[0] != samples.shape[1]:
@@ -463,6 +455,14 @@ def root_mean_square(samples: Array) -> float:
     safe = samples if 1e-100 < largest < 1e100 else in_double(samples) / unit
     root = sqrt(float(xp.mean(squares_in_double(safe))))
     return root if safe is samples else root * unit
+
+
+def _constant(lift: float, length: float, samples: Array) -> float:
+    """s·r, the coordinate that all samples share."""
+    constant = lift * length
+    if not constant <= float(namespace(samples).finfo(samples.dtype).max):
+        raise ValueError(f"lift={lift:g} takes samples beyond the range of {samples.dtype}; rescale them")
+    return constant
 
 
 def with_constant(rows: Array, constant: float) -> Array:
