@@ -210,7 +210,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
     Numbers: values far beyond all others are drawn in, gaps get the median, and where gaps are frequent they are a
     column of their own. Yes and no are 1 and 0, dates are days. Categories are one column each, rare ones together,
     which is where those go that training did not know. Texts are TF-IDF weights of words and of parts of words, along
-    at most 256 directions. Constant and empty columns and identifiers are left out.
+    at most 1,024 directions. Constant and empty columns and identifiers are left out.
 
     Standardized, every column of the table counts the same: a number has zero mean and variance 1/d for d columns, and
     so have a category or a text with all their columns together. The squared norm of a sample is 1 on average, so λ and

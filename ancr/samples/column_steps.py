@@ -13,8 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 # Values so many times the middle 80 % beyond them are strays; fewer samples of a category than this say nothing alone.
 _STRAY, _RARE, _MOST_CATEGORIES = 3.0, 3, 100
-# Dimensions of texts: more than the classes that a few hundred labels can tell apart.
-_TEXT_DIMENSIONS = 256
+# Dimensions of texts: as many as there are texts, up to this. Fewer lose 1 to 2 points on training texts of three sets of
+# intents, with logistic regression and with CRC-CV.
+_TEXT_DIMENSIONS = 1024
 
 
 def number_steps(standardize: bool) -> Pipeline:
@@ -143,7 +144,7 @@ class OneShare(TransformerMixin, BaseEstimator):
 
 
 class FewDimensions(TransformerMixin, BaseEstimator):
-    """Truncated SVD of a sparse matrix, into as many dimensions as its samples allow, at most 256."""
+    """Truncated SVD of a sparse matrix, into as many dimensions as its samples allow, at most 1,024."""
 
     def fit(self, X: sparse.csr_matrix, y: object = None) -> "FewDimensions":
         """Find the directions; the same ones for the same samples.
