@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 # Values so many times the middle 80 % beyond them are strays; fewer samples of a category than this say nothing alone.
 _STRAY, _RARE, _MOST_CATEGORIES = 3.0, 3, 100
-# Dimensions of texts: as many as there are texts, up to this. Fewer lose 1 to 2 points on training texts of three sets of
-# intents, with logistic regression and with CRC-CV.
+# Dimensions of texts: as many as there are texts, up to this. With 256, held-out training texts of HWU64 and BANKING77
+# lose 0.5 and 1.3 points by logistic regression, 1.4 and 1.7 by CRC-CV.
 _TEXT_DIMENSIONS = 1024
 
 
