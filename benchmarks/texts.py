@@ -7,8 +7,8 @@
 
 A draw takes so many texts per label at random for training, and at most 2,000 test texts. ``svd`` are the vectors that
 `ancr.table_pipeline` makes of a column of texts (TF-IDF of words and parts of words, then truncated SVD), ``svd 256``
-the same with 256 directions alone, ``tfidf`` the weights before the SVD. ``LR (MTEB)`` is logistic regression as MTEB has
-it; other methods choose their settings on the training texts. Cells are lines of ``benchmarks/results/texts.jsonl``;
+the same with 256 directions alone, ``tfidf`` the weights before the SVD. ``LR (MTEB)`` is logistic regression as in
+MTEB; other methods choose their settings on the training texts. Cells are lines of ``benchmarks/results/texts.jsonl``;
 without a folder, their means are printed.
 """
 
