@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 
 from ancr._core.arrays import Array, in_double
 from ancr.axes.problem import Problem
 from ancr.certificate.bounds import bound_on_gap
-from ancr.certificate.hessian import Hessian
+from ancr.certificate.hessian import EPS, Hessian
 from ancr.certificate.rounding import BoundContext
+from ancr.certificate.tolerances import rounding_of
 from ancr.dictionary.products import Queries
+
+# A gap of 1e-8, the tolerance, is at most this many times as much of f(c); a gap above this is worth another look.
+_SHARE, _PROOF = 100.0, 1e-9
 
 
 class Certificate:
@@ -24,10 +30,14 @@ class Certificate:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._hessian = Hessian(problem)
+        self._hessian, self._given = Hessian(problem), problem
 
     def __call__(self, queries: Queries, codes: Any) -> Array:
-        """Bound on f(c) − f* for each query, relative to the larger of ‖y − centre‖² and f(c)."""
+        """Bound on f(c) − f* for each query, relative to ‖y − centre‖² or, where that is less, to a hundred times f(c).
+
+        So 1e-8 means that f(c) is within 1e-6 of f*. An f(c) that is rounding beside the best single atom, or
+        beside the longest atom, counts as that much.
+        """
         form, problem = self._hessian.form, self._hessian.problem
         dictionary, xp = problem.dictionary, problem.dictionary.xp
         queries, codes = queries.in_double, in_double(codes)
@@ -39,11 +49,47 @@ class Certificate:
         bound = xp.where(context.queries.inconsistent_with_gram, float("inf"), bound_on_gap(context))
         scale = form.size(context.queries)
         if dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
-            scale, most = xp.maximum(scale, context.value), context.at_most(context.value)
+            value, most = context.value, context.at_most(context.value)
             bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
+            scale = _honest(context, xp.maximum(scale, value), form.least, rounding_of(self._given.dictionary))
+            bound = self._about_queries(queries, codes, bound, scale)
         # A zero query over zero atoms has scale zero; its gap is zero.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
         return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
+
+    def _about_queries(self, queries: Queries, codes: Any, bound: Array, scale: Array) -> Array:
+        """Bounds with those that are too large for a proof computed again, each about its own query.
+
+        Where lengths differ by decades, the mean atom is far from a query beside short atoms, and what rounding does
+        about it hides f. About the query, y − Xc = −(X − y1ᵀ)c on Σc = 1, with a query of zero.
+        """
+        problem, form = self._given, self._hessian.form
+        dictionary: Any = problem.dictionary.in_double
+        moves = not problem.has_origin and dictionary.has_coordinates and form.query_scale == 1.0 == form.factor
+        if not (moves and problem.constraint.has_inequalities and not problem.dictionary.is_non_numpy):
+            return bound
+        better = np.array(bound)
+        for row in np.flatnonzero(~(better <= _PROOF * scale)).tolist():
+            near = dictionary.with_atoms(dictionary.atoms - queries.rows[row])
+            hessian = Hessian(replace(problem, dictionary=near, fixed_origin=True))
+            zero = Queries.of(near, np.zeros((1, near.n_features)))
+            context = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
+            # A code that sums to one up to its last digit is scaled to it, which changes f by as much.
+            found = bound_on_gap(context)[0] + 8.0 * EPS * context.value[0]
+            better[row] = np.fmin(better[row], found)
+        return better
+
+
+def _honest(context: BoundContext, scale: Array, least: float, share: float) -> Array:
+    """The scale, but no more than a hundred times f(c), or the rounding that f(c) is below."""
+    xp, near = context.dictionary.xp, scale
+    if context.problem.constraint.sums_to_one and context.dictionary.has_coordinates:
+        # A single atom is a code, too. Outliers among the atoms do not enter its objective.
+        apart = context.queries.squares[:, None] - 2.0 * context.queries.cross + context.dictionary.squares
+        single = xp.clip(xp.min(apart, axis=1), 0.0, None) + context.quadratic.largest_price
+        near = xp.minimum(near, single)
+    rounding = xp.clip(share * near, least, None)
+    return xp.minimum(scale, _SHARE * xp.maximum(context.value, rounding))
 
 
 def _at_length_one(problem: Problem, queries: Queries, codes: Any) -> tuple[Queries, Any]:

@@ -26,11 +26,14 @@ class BoundContext:
         In double precision and standard form.
     codes : array or CSR array
         In double precision.
+    sums_by_scaling : bool
+        Whether a sum that is one up to its last digit is made one by scaling the code, which leaves the pulls alone.
     """
 
     hessian: Hessian
     queries: Queries
     codes: Any
+    sums_by_scaling: bool = False
 
     @property
     def problem(self) -> Problem:
@@ -71,7 +74,8 @@ class BoundContext:
         last digit, in any of its entries.
         """
         steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
-        of_the_sum = EPS * float(xp.max(self.problem.lengths)) if self.problem.constraint.sums_to_one else 0.0
+        exact = self.sums_by_scaling or not self.problem.constraint.sums_to_one
+        of_the_sum = 0.0 if exact else EPS * float(xp.max(self.problem.lengths))
         share = steps * EPS / 2.0 + self.queries.rounding
         return share * self._terms + of_the_sum
 
@@ -154,7 +158,7 @@ class BoundContext:
     def row(self, row: int) -> BoundContext:
         """The same for one query."""
         one = slice(row, row + 1)
-        return BoundContext(self.hessian, self.queries.take(one), self.codes[one, :])
+        return BoundContext(self.hessian, self.queries.take(one), self.codes[one, :], self.sums_by_scaling)
 
 
 def lengths_of(rows: Array) -> Array:

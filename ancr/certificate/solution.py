@@ -135,7 +135,7 @@ class Solution:
 
     @cached_property
     def gap(self) -> Array:
-        """Upper bound on f(c) − f*, relative to the larger of ‖y − centre‖² and f(c); see ``docs/exact.md``.
+        """Upper bound on f(c) − f*, relative to ‖y − centre‖² or, if less, to 100·f(c); see ``docs/exact.md``.
 
         Computed from the problem in double precision, independently of the solver. It bounds the suboptimality of a
         code that lies in its set; `violation` says whether it does.

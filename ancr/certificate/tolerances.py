@@ -35,6 +35,16 @@ _DOUBLE = Tolerances(gap=1e-8, feasibility=1e-12, admm=1e-5)
 _SINGLE = Tolerances(gap=1e-6, feasibility=1e-5, admm=1e-4)
 
 
+def rounding_of(dictionary: BaseDictionary) -> float:
+    """The share of what the best single atom leaves below which an objective is rounding.
+
+    Inner products hold squares; and codes in single precision leave more than that of any objective.
+    """
+    if dictionary.is_single:
+        return 1e-2
+    return 1e-12 if dictionary.has_coordinates else 1e-5
+
+
 def not_certified(unmet: int, total: int, tol: float) -> str:
     """The warning about queries that could not be certified."""
     return f"{unmet} of {total} queries could not be certified optimal to tol={tol:g}"

@@ -7,8 +7,7 @@ one to the end.
 If a round fails to lower the objective, it is undone and replaced by a textbook active-set step with a ratio test, so
 the method is finite. ``docs/exact.md`` derives it.
 
-Where the ridge is strong, and for supports that outgrow ``LARGEST_SUPPORT``, `ancr.solvers.working_set.dense_codes` is
-tried first.
+Where the ridge is strong, and for supports above ``LARGEST_SUPPORT``, `dense_codes` is tried first.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
+from ancr.solvers.about_query import about_queries
 from ancr.solvers.contract import ExactSolver, pieces, stop_if_asked
 from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, system_of
 from ancr.solvers.working_set.layout import laid_out, max_rounds
@@ -38,8 +38,7 @@ from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, roundings, shortes
 FIRST_CAPACITY = 96
 # Supports larger than this are solved as dense codes, where there is a ridge.
 LARGEST_SUPPORT = 384
-# Queries whose dense codes are worked on at once: they stay in a core's cache.
-_DENSE_ROWS = 64
+_DENSE_ROWS = 64  # queries whose dense codes are worked on at once: they stay in a core's cache
 # Queries this many times as long as the longest atom have the code of a query at that distance.
 _FAR = 1e8
 # Above it, sums of squares overflow.
@@ -487,12 +486,13 @@ class Run:
         """The solution of a finished run; the certificate decides about queries that rounding leaves in doubt."""
         problem, rounds, converged = self._solver.problem, self.found[:, 2].astype(int), self.finished()
         codes = self._solver.given(self.codes())
-        if not np.isfinite(codes.data).all():  # beyond the range of single precision
-            converged &= np.isfinite(row_sums(codes))
+        converged &= np.isfinite(row_sums(codes))  # they can be beyond the range of single precision
         solution = Solution(codes, rounds, converged, problem, self._given)
         if len(doubt := np.flatnonzero(~converged)):
             converged[doubt] = solution.rows(doubt).gap <= self._solver.tol
-        return solution
+        if converged.all():
+            return solution
+        return about_queries(solution, np.flatnonzero(~converged), HostWorkingSet(self._solver.tol, gram_budget=0))
 
 
 def _exact(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ _INNER = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_BORR
 
 FINISHED, UNFINISHED, NEEDS_CAPACITY, DOUBTFUL, STALLED = range(5)
 # Positions in ``Program.numbers``.
-GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, SHORTEST, RIDGE = range(7)
+GRAM, BLOCKS, DEPENDENT, SHARE_OF_GAP, ROUNDINGS, SHORTEST, RIDGE, REACH, FLOOR = range(9)
 # Atoms per run; the hardest pull of each run is kept.
 _RUN = 64
 # With a tolerance above this, the accuracy of the factor is enough.
@@ -513,12 +513,13 @@ def _recheck(program, linear, scaled_query, linear_error, work, size, limit, exc
 
 
 @njit(**_INNER)
-def _allowance(program, largest, work, size, square, rounds):
+def _allowance(program, largest, work, size, square, value, rounds):
     """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding.
 
     A query still running after ``_MANY`` rounds is held up by rounding in its data: it gets a quarter, which is safe.
 
-    The gap is at most 2·excess·Σc, compared with ‖y‖², which is ``square``; ``largest`` is max |b|. On the orthant
+    The gap is at most 2·excess·Σc, compared with ‖y‖², which is ``square``, or with a hundred times the objective, if
+    that is less and known: ``value`` and what the square adds to it. ``largest`` is max |b|. On the orthant
     the Σc of the optimum counts, which short atoms can make as large as ‖y‖ over their length. Return also whether
     rounding is so large that the certificate has to decide.
     """
@@ -528,6 +529,9 @@ def _allowance(program, largest, work, size, square, rounds):
     if not program.sums_to_one:
         total = max(total, np.sqrt(square) / program.numbers[SHORTEST])
     unit = 2.2e-16 * (largest + span * program.longest)
+    if program.numbers[REACH] > 0.0 and work.rank_one[0] == 0.0:
+        objective = program.numbers[REACH] * square + value - (program.kappa if program.sums_to_one else 0.0)
+        square = min(square, 100.0 * max(objective, program.numbers[FLOOR] * square))
     wanted = (square / total if total > 0.0 else largest) * program.tol
     allowed = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted
     return max(allowed, 32.0 * unit + 8.8e-16 * program.kappa), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
@@ -663,7 +667,7 @@ def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
             _price(program, b, work, size)
             excess = _largest_excess(program, work, size, limit)
             excess = _recheck(program, b, scaled_query, linear_error[q], work, size, limit, excess)
-            allowed, doubtful = _allowance(program, largest, work, size, squares[q], rounds)
+            allowed, doubtful = _allowance(program, largest, work, size, squares[q], value, rounds)
             done = DOUBTFUL if doubtful else FINISHED
             if excess <= allowed:
                 if program.tol > _COARSE:
@@ -674,7 +678,7 @@ def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
                 polished += 1
                 status = done if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
-                allowed, _ = _allowance(program, largest, work, size, squares[q], _MANY)
+                allowed, _ = _allowance(program, largest, work, size, squares[q], value, _MANY)
                 status = done if excess <= allowed else STALLED
             else:
                 reached = size
@@ -760,7 +764,7 @@ def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, code
             if pull_error[row] > 0.0:
                 _refine(program, queries.scaled_queries[q], residual, work, size, limit, pull_error[row])
             excess = _largest_excess(program, work, size, limit)
-            allowed, doubtful = _allowance(program, _largest_size(b), work, size, queries.squares[q], rounds)
+            allowed, doubtful = _allowance(program, _largest_size(b), work, size, queries.squares[q], value, rounds)
             done = DOUBTFUL if doubtful else FINISHED
             status = done if excess <= allowed else UNFINISHED
             if status == UNFINISHED:
@@ -771,7 +775,7 @@ def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, code
                 found[q, 3] = most
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
-                    allowed, _ = _allowance(program, _largest_size(b), work, size, queries.squares[q], _MANY)
+                    allowed, _ = _allowance(program, _largest_size(b), work, size, queries.squares[q], value, _MANY)
                     status = done if excess <= allowed else STALLED
         if status == NEEDS_CAPACITY:
             rounds = -1  # to be restarted, with more capacity

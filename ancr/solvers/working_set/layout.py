@@ -8,6 +8,7 @@ import numpy as np
 
 from ancr._core.arrays import map_rows
 from ancr.axes.problem import Problem
+from ancr.certificate.tolerances import rounding_of
 from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, roundings, shortest
 
 
@@ -30,7 +31,11 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
     dictionary, quadratic, constraint = problem.dictionary, problem.quadratic, problem.constraint
     norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
     diagonal = norms**2 + quadratic.prices
-    constants = (DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal), quadratic.ridge)
+    # What ‖y‖² adds to the objective; zero with class terms and where only ‖y − x̄‖² is at hand: it is not followed.
+    unknown = quadratic.blocks or not (problem.has_origin or dictionary.has_coordinates)
+    reach = 0.0 if unknown else quadratic.reach(dictionary)
+    limits = (DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal))
+    constants = (*limits, quadratic.ridge, reach, rounding_of(dictionary))
     return Program(
         matrix=matrix,
         pricing=_correlations(matrix, norms),
