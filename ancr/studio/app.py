@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 # Files of the page: nothing that is not in this list is ever opened.
 _KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_TEXTS = {
+    ".csv": "text/csv; charset=utf-8",
+    ".jsonl": "application/jsonl; charset=utf-8",
+    ".json": "application/json; charset=utf-8",
+    ".py": "text/x-python; charset=utf-8",
+}
 _BEAT, _REST = 15.0, 0.04
 _UNFORESEEN = "Something went wrong: {}. The terminal says more."
 
@@ -70,8 +76,10 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/act", site.act, methods=["POST"]),
         Route("/api/next", site.next, methods=["POST"]),
         Route("/api/leave", site.leave, methods=["POST"]),
-        Route("/api/export/labels.csv", site.labels),
+        *(Route(f"/api/export/{name}", site.text(name, make)) for name, make in _texts(studio).items()),
+        Route("/api/export/sorted.zip", site.sorted),
         Route("/api/export/model.npz", site.model),
+        Route("/api/import/label-studio", site.take_in, methods=["POST"]),
     ]
     handlers: dict[Any, Any] = {
         ConflictError: _told(lambda error: (str(error), 409)),
@@ -116,6 +124,19 @@ async def _body(request: Request) -> dict[str, Any]:
     if not isinstance(body.get("settings", {}), dict):
         raise ActionError("The settings are not names with values.")
     return body
+
+
+def _texts(studio: "Studio") -> dict[str, Callable[[Request], str]]:
+    """Files of text that can be had, by name."""
+    source, state, views = studio.source, studio.state, studio.views
+    return {
+        "labels.csv": lambda request: exports.labels_csv(state, request.query_params.get("raw") == "1"),
+        "labels.jsonl": lambda request: exports.labels_jsonl(state),
+        "table.csv": lambda request: exports.whole_table(source, state),
+        "suspicious.csv": lambda request: exports.suspicious_csv(views),
+        "label-studio.json": lambda request: exports.label_studio(views),
+        "train.py": lambda request: exports.python_code(source, state),
+    }
 
 
 class Json(JSONResponse):
@@ -253,10 +274,25 @@ class _Site:
         tab = _named_tab((await _body(request)).get("tab"))
         return await self._read(lambda: self.studio.leases.give(tab, []))
 
-    async def labels(self, request: Request) -> Response:
-        raw = request.query_params.get("raw") == "1"
-        text = await self.worker.ask("read", lambda: exports.labels_csv(self.studio.state, raw))
-        return _download(text.encode(), "text/csv; charset=utf-8", "labels.csv")
+    def text(self, name: str, make: Callable[[Request], str]) -> Callable[[Request], Any]:
+        """An endpoint that gives a file of text."""
+
+        async def endpoint(request: Request) -> Response:
+            text = await self.worker.ask("read", lambda: make(request))
+            return _download(text.encode(), _TEXTS[Path(name).suffix], name)
+
+        return endpoint
+
+    async def sorted(self, request: Request) -> Response:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "sorted.zip"
+            await asyncio.to_thread(exports.sorted_images, self.studio.source, self.studio.state, path)
+            return _download(await asyncio.to_thread(path.read_bytes), "application/zip", "sorted.zip")
+
+    async def take_in(self, request: Request) -> Response:
+        content = await request.body()
+        labels = await self.worker.ask("read", lambda: exports.from_label_studio(content, self.studio.state))
+        return Json(await self.worker.ask("act", (_tab(request), {"do": "import", "labels": labels})))
 
     async def model(self, request: Request) -> Response:
         model = await self.worker.ask("read", lambda: exports.model(self.studio.recogniser))

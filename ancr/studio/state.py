@@ -17,7 +17,7 @@ from ancr.studio.actions import ActionError, Batch, ConflictError, History, Step
 
 # What a person asks for, as plain data.
 Action: TypeAlias = Mapping[str, Any]
-_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "return", "undo")
+_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "return", "import", "undo")
 _MARKS = {
     "skip": ("skipped", "yes"),
     "exclude": ("excluded", "yes"),
@@ -131,8 +131,8 @@ class State:
             return Batch(
                 kind, tuple(step for index in skipped for step in self._mark_steps("skipped", index, None)), tab
             )
-        if kind == "accept":
-            return self._accepted(action.get("labels"), tab)
+        if kind in ("accept", "import"):
+            return self._given(kind, action.get("labels"), tab)
         index = self._open(action.get("sample"))
         if kind == "label":
             self._check_seen(index, action)
@@ -162,8 +162,11 @@ class State:
             told = "has no label any more" if now is None else f"is {shown(now)} now"
             raise ConflictError(f"{shown(self.names[index])} {told}: another tab has changed it. Nothing was done.")
 
-    def _accepted(self, labels: Any, tab: str) -> Batch:
-        """Several labels at once; those that cannot be given are told, and the others are."""
+    def _given(self, kind: str, labels: Any, tab: str) -> Batch:
+        """Several labels at once; those that cannot be given are told, and the others are.
+
+        Accepted guesses are for samples without a label; imported labels replace others.
+        """
         if not isinstance(labels, list) or not labels:
             raise ActionError("Choose at least one sample to accept.")
         steps: list[Step] = []
@@ -172,22 +175,25 @@ class State:
         seen: set[int] = set()
         for pair in labels:
             try:
-                index, label = self._pair(pair, seen)
+                index, label = self._pair(pair, seen, kind == "accept")
             except ActionError as error:
                 refused.append(str(error))
+                continue
+            if label == self.labels[index]:
                 continue
             steps += [] if label in added else self._class_steps(label)
             added.add(label)
             steps += self._label_steps(index, label)
         if not steps:
             raise ActionError(refused[0] if refused else "These samples have these labels already.")
-        return Batch("accept", tuple(steps), tab, refused=tuple(refused))
+        return Batch(kind, tuple(steps), tab, refused=tuple(refused))
 
-    def _pair(self, pair: Any, seen: set[int]) -> tuple[int, str]:
+    def _pair(self, pair: Any, seen: set[int], is_guess: bool) -> tuple[int, str]:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise ActionError("Each accepted sample needs a name and a label.")
         index, label = self._open(pair[0]), check_label(pair[1])
-        self._check_seen(index, {"was": None})
+        if is_guess:
+            self._check_seen(index, {"was": None})
         if index in seen:
             raise ActionError(f"{shown(self.names[index])} is there twice.")
         seen.add(index)

@@ -39,6 +39,7 @@ class Views:
             "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
             "kinds": [column.kind for column in source.plan.columns[:_SHOWN_COLUMNS]],
             "pictures": self.pictures.has_pictures,
+            "has_files": bool(source.data.image_paths),
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
             "classes": [{"label": label, "count": count} for label, count in state.classes.items()],

@@ -1,5 +1,5 @@
 // The frame of the page: views, what is known about the data, undo, and news from the server.
-import { ask, tab } from "/static/api.js";
+import { ask, tab, upload } from "/static/api.js";
 import { complain, el, percent, redraw, say } from "/static/dom.js";
 import { merged } from "/static/logic.js";
 import * as audit from "/static/audit.js";
@@ -33,6 +33,7 @@ function drawFrame() {
   document.title = `${state.name} · ancr studio`;
   document.getElementById("name").textContent = state.name;
   document.getElementById("undo").disabled = !state.can_undo;
+  for (const link of document.querySelectorAll("#more [data-only]")) link.hidden = !(link.dataset.only === "images" ? state.has_files : "audit" in state.done);
   const accuracy = state.estimate
     ? `Accuracy ${percent(state.estimate.accuracy)} by leave-one-out on ${state.estimate.n}`
     : "No accuracy yet";
@@ -83,6 +84,20 @@ async function undo() {
 }
 studio.undo = undo;
 document.getElementById("undo").addEventListener("click", () => undo().catch(() => {}));
+const more = document.getElementById("more");
+document.addEventListener("click", (event) => { if (!more.contains(event.target) || event.target.matches("a")) more.open = false; });
+more.addEventListener("keydown", (event) => { if (event.key === "Escape") { more.open = false; more.querySelector("summary").focus(); } });
+document.getElementById("import").addEventListener("change", async (event) => {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (!file) return;
+  const after = await upload("/api/import/label-studio", new Blob([file])).catch(() => null);
+  if (!after) return;
+  more.open = false;
+  say(after.refused.length ? `Labels were imported; ${after.refused.length} were refused: ${after.refused[0]}` : "Labels were imported.");
+  if (after.refused.length) complain(`${after.refused.length} labels were not imported: ${after.refused[0]}`);
+  refresh().catch(() => {});
+});
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input, textarea")) {
     event.preventDefault();
