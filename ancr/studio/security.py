@@ -148,6 +148,7 @@ def leading_to(address: str) -> str:
     """A page that leads to an address."""
     there = html.escape(address, quote=True)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={there}">'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'  # none is asked for
+        f'<meta http-equiv="refresh" content="0;url={there}">'
         f'<title>ancr studio</title><p><a href="{there}">Open the studio</a></p></html>'
     )

@@ -21,7 +21,8 @@ class Process:
             self.lines.append(line)
             found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", line)
             self.address = found and found.group(0)
-            if not line or time.monotonic() > deadline:
+            if not line or (self.address is None and time.monotonic() > deadline):
+                self.kill()
                 raise AssertionError("".join(self.lines))
         self.port = int(found.group(1))
 

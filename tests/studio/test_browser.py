@@ -71,6 +71,11 @@ def draw_seven(page):
     page.mouse.up()
 
 
+def export_labels(page):
+    page.click("#more summary")
+    page.click("#export-labels")
+
+
 def label(page, key):
     """Give the sample that is shown a label by a key, and wait for the next."""
     before = page.text_content("#current")
@@ -177,7 +182,7 @@ def test_label_thirty_undo_kill_restart_same_state(tmp_path, visit):
         page = visit(process, view="label")
         page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('129 labelled')")
         with page.expect_download() as download:
-            page.click("#export-labels")
+            export_labels(page)
         text = download.value.path().read_text()
         assert all(f"\n{name}," in text for name in given[:29])
         check_accessible(page, "label")
@@ -232,7 +237,7 @@ def test_what_is_typed_stays_while_events_arrive(tmp_path, visit, pause):
         page.keyboard.press("Enter")
         page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=before)
         with page.expect_download() as download:
-            page.click("#export-labels")
+            export_labels(page)
         lines = [line.split(",") for line in download.value.path().read_text().splitlines()]
         given = {line[0]: line[1] for line in lines if line[3] == "labelled"}
         assert given[before] == text
@@ -343,7 +348,7 @@ def test_audit_relabel_export(digits, visit):
     case.locator("button.main").press("Enter")
     page.wait_for_selector("section.decided")
     with page.expect_download() as download:
-        page.click("#export-labels")
+        export_labels(page)
     row = next(line for line in download.value.path().read_text().splitlines() if line.startswith(f"{name},"))
     assert row.split(",")[1] == wanted.removeprefix("It is ")
     page.wait_for_function("() => document.querySelector('#effect').textContent.includes('now')", timeout=30_000)

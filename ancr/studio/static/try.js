@@ -54,8 +54,8 @@ function drawQuery() {
     parts.push(drawing.element);
   }
   if (state.takes_images) {
-    const file = el("input", { type: "file", accept: "image/*", id: "file", onchange: (event) => event.target.files[0] && ask_image(event.target.files[0], false) });
-    const zone = el("div", { class: "drop" }, el("label", { for: "file", text: "Drop or paste an image, or choose one: " }), file);
+    const file = el("input", { type: "file", accept: "image/*", id: "file", class: "hidden-input", onchange: (event) => event.target.files[0] && ask_image(event.target.files[0], false) });
+    const zone = el("div", { class: "drop" }, el("p", { text: "Drop or paste an image here, or" }), el("label", { for: "file", class: "button", text: "Choose an image…" }), file);
     zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
     zone.addEventListener("dragleave", () => zone.classList.remove("over"));
     zone.addEventListener("drop", (event) => { event.preventDefault(); zone.classList.remove("over"); const image = event.dataTransfer.files[0]; if (image) ask_image(image, false); });
