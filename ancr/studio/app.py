@@ -81,7 +81,12 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/export/model.npz", site.model),
         Route("/api/import/label-studio", site.take_in, methods=["POST"]),
     ]
-    handlers: dict[Any, Any] = {
+    return Guard(Starlette(routes=routes, exception_handlers=_handlers()), token, port)
+
+
+def _handlers() -> dict[Any, Any]:
+    """What a page is told about each kind of error."""
+    return {
         ConflictError: _told(lambda error: (str(error), 409)),
         ActionError: _told(lambda error: (str(error), 400)),
         JournalError: _told(lambda error: (str(error), 507)),
@@ -89,7 +94,6 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Refusal: _told(lambda error: (error.sentence, error.status)),
         Exception: _told(lambda error: (_UNFORESEEN.format(type(error).__name__), 500)),
     }
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
 def _told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exception], Any]:
