@@ -166,3 +166,8 @@ def test_the_studio_says_it(with_id):
     from ancr.studio.openings import open_source
 
     assert any(note.startswith(LINE) for note in open_source(with_id).notes)
+
+
+def test_a_class_of_few_samples_lies_in_one_interval_of_any_column():
+    X = np.random.default_rng(0).standard_normal((24, 2))
+    assert doubts(samples_in_memory(X, np.arange(24).astype(str))) == []

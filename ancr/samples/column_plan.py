@@ -174,6 +174,12 @@ class ColumnPlan:
         nearest = NearestNeighbors(n_neighbors=1).fit(prepared).kneighbors(return_distance=False)[:, 0]
         return np.asarray(labels)[nearest] == np.asarray(labels)
 
+    @property
+    def left_out(self) -> str:
+        """Which columns are left out and why; empty if none is."""
+        out = [f"{column.name} ({column.why})" for column in self.columns if not column.is_used]
+        return f"left out: {', '.join(out[:_SHOWN_NAMES])}{' …' if len(out) > _SHOWN_NAMES else ''}" if out else ""
+
     def described(self, why: str = "") -> str:
         """What is done with which columns, in one line."""
         parts = []
@@ -181,12 +187,10 @@ class ColumnPlan:
             named = [column.name for column in self.columns if column.kind == kind]
             shown = f" ({', '.join(named)})" if len(named) <= _SHOWN_NAMES and kind != "number" else ""
             parts += [f"{counted(len(named), kind, many)}{shown}"] if named else []
-        out = [f"{column.name} ({column.why})" for column in self.columns if not column.is_used]
-        left = f"left out: {', '.join(out[:_SHOWN_NAMES])}{' …' if len(out) > _SHOWN_NAMES else ''}" if out else ""
         done = "columns are standardized" if self.standardize else "values are used as they are"
         if self.standardize is None:
             done = "each training part decides whether columns are standardized"
-        return "; ".join(filter(None, [joined(parts) if parts else "", left, f"{done} {why}".strip()]))
+        return "; ".join(filter(None, [joined(parts) if parts else "", self.left_out, f"{done} {why}".strip()]))
 
     def pipeline(self, classifier: BaseEstimator) -> Pipeline:
         """A classifier behind the preparation of its columns, which is always the first step."""

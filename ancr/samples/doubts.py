@@ -77,7 +77,8 @@ def _codes(column: Column, cells: np.ndarray) -> np.ndarray:
 
 def _of_columns(samples: Samples, labelled: Samples) -> Iterator[str]:
     count = samples.vectors.shape[1]
-    if count > _MOST_COLUMNS or len(np.unique(labelled.target)) < 2:
+    classes = len(np.unique(labelled.target))
+    if count > _MOST_COLUMNS or not 2 <= classes <= len(labelled) / 5:  # a class of few samples lies in one interval
         return
     errors = np.array([error_alone(values, labelled.target) for values in labelled.vectors.T])
     largest = np.bincount(labelled.target).max() / len(labelled)

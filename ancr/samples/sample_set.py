@@ -177,7 +177,7 @@ class Samples:
             plan = ColumnPlan.of(self.vectors, self.columns, standardize, asked)
         if self.columns and not plan.used:
             where = Path(self.origin).name or "X"
-            raise ValueError(f"{where} has no column to learn from; {plan.described()}")
+            raise ValueError(f"{where} has no column to learn from; {plan.left_out}")
         if not settle:
             return replace(plan, reason=plan.described())
         options = ("--standardize", "--no-standardize") if self.origin else ("standardize=True", "standardize=False")
