@@ -35,8 +35,8 @@ class Certificate:
     def __call__(self, queries: Queries, codes: Any) -> Array:
         """Bound on f(c) − f* for each query, relative to ‖y − centre‖² or, where that is less, to a hundred times f(c).
 
-        So 1e-8 means that f(c) is within 1e-6 of f*. An f(c) that is rounding beside the best single atom, or
-        beside the longest atom, counts as that much.
+        So 1e-8 means that f(c) is within 1e-6 of f*, but where f(c) is rounding beside the best single atom or the
+        longest one, and counts as that much; ``docs/exact.md`` has the numbers.
         """
         form, problem = self._hessian.form, self._hessian.problem
         dictionary, xp = problem.dictionary, problem.dictionary.xp

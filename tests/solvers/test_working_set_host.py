@@ -68,7 +68,7 @@ def test_generated_problems_agree_with_the_oracle(constraint, chunk):
         # A query that equals the mean of atoms a million times as long as its residual is lost in their rounding.
         spread = np.sum((atoms - atoms.mean(axis=0)) ** 2, axis=1).max()
         lost = constraint == "simplex" and solution.problem.scale(solution.queries, solution.codes)[0] < 1e-11 * spread
-        # So is an objective of 1e-10 of ‖y‖², made of terms as large as that: 3 of these 2,200 problems have one.
+        # So is an objective of 1e-10 of ‖y‖², made of terms as large as that; a few of these problems have one.
         lost |= solution.objective[0] < 1e-9 * np.sum(queries**2) and alpha > 0.0
         assert lost or (solution.gap[0] <= 1e-8 and solution.converged.all()), seed
 
