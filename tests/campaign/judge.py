@@ -13,10 +13,12 @@ from ancr.solvers import ADMM
 from tests.campaign.problems import SPACES, make_problem
 from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares, RelaxedLeastSquares
 
-# What must be reached, relative to ‖y − centre‖², on problems whose condition is at most the limit. Codes in single
+# What must be reached, relative to the scale of a gap, on problems whose condition is at most the limit. Codes in single
 # precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
 TOLERANCE = {"float64": 1e-8, "float32": 1e-5}
 CONDITION = {"float64": 1e12, "float32": 1e8}
+# An objective below this share of ‖y − centre‖² counts as rounding, and a gap is relative to a hundred times that much.
+ROUNDING = {"float64": 1e-12, "float32": 1e-2}
 VIOLATION = {"float64": 1e-12, "float32": 1e-5}
 # Errors below this share of the tolerance are rounding, with which no bound is compared.
 NEGLIGIBLE = 1e-4
@@ -37,7 +39,7 @@ class Outcome:
     counts : dict
         Number of its queries that were solved, certified, undecided and so on.
     error, excess : float
-        The largest true error relative to ‖y − centre‖² among queries that had to be certified, and the largest ratio
+        The largest true error relative to that scale among queries that had to be certified, and the largest ratio
         of a true error to the claimed gap among all that are not negligible.
     refusal : str
         The message of its ValueError, if it was refused.
@@ -159,27 +161,31 @@ def _compare_query(problem, reference, query, solved, row, outcome):
     tolerance, verified = TOLERANCE[precision], bool(solved.verified[row])
     answer = reference.solve(query, solved.members[row].astype(REAL))
     reached, violation = _reached(problem, reference, query, solved, row)
-    # What a gap is relative to: ‖y − centre‖² or the objective itself, and never less than rounding leaves of atoms.
     longest = (problem.atoms.astype(REAL) ** 2).sum(axis=1).max()
-    size = max(reference.size(query), reached, REAL(2.0) ** -64 * longest)
+    least = REAL(2.0) ** -64 * longest
+    size = max(reference.size(query), reached, least)
+    # What a gap is relative to: ‖y − centre‖² or a hundred objectives, and never less than rounding leaves of atoms.
+    scale = min(size, 100 * max(reached, ROUNDING[precision] * size, least))
     error = reached - answer.value
     outcome.count("certified" if verified else "converged, not certified" if solved.converged[row] else "neither")
     if not np.isfinite(answer.value) or not answer.gap <= NEGLIGIBLE * tolerance * size:
         outcome.count("undecided")
     # The reference lies in the set, so an error above the claimed gap proves the claim wrong, however good it is.
     if error > NEGLIGIBLE * tolerance * size and size > 0 and violation <= VIOLATION[precision]:
-        claim = _Claim(reference, query, solved.members[row].astype(REAL), REAL(solved.gap[row]) * size)
+        claim = _Claim(reference, query, solved.members[row].astype(REAL), REAL(solved.gap[row]) * scale)
         ratio = claim.ratio(answer, reached, size, NEGLIGIBLE * tolerance * size)
         outcome.excess = max(outcome.excess, ratio)
         if ratio > 1.01:  # the size that a gap is relative to is rounded, too
-            outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {solved.gap[row]:.1e}")
+            outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {_of(solved.gap[row] * scale, size)}")
     if verified and violation > VIOLATION[precision]:
         outcome.fail(f"set: query {row} is certified, but violates a constraint by {float(violation):.1e}")
-    if exact and answer.condition <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * size:
+    # An objective far below the size costs as many digits as it is smaller.
+    lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else answer.condition
+    if exact and lost <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * scale:
         outcome.count("required")
-        outcome.error = max(outcome.error, float(error / size))
+        outcome.error = max(outcome.error, float(error / scale))
         known = f"query {row}, condition {answer.condition:.0e}, error {_of(error, size)}, gap {solved.gap[row]:.1e}"
-        if error > tolerance * size:
+        if error > tolerance * scale:
             outcome.fail(f"inexact: {known}")
         elif not verified:
             outcome.fail(f"not certified: {known}")
