@@ -35,8 +35,8 @@ class Certificate:
     def __call__(self, queries: Queries, codes: Any) -> Array:
         """Bound on f(c) − f* for each query, relative to ‖y − centre‖² or, where that is less, to a hundred times f(c).
 
-        So 1e-8 means that f(c) is within 1e-6 of f*, but where f(c) is rounding beside the best single atom or the
-        longest one, and counts as that much; ``docs/exact.md`` has the numbers.
+        So 1e-8 means that f(c) is within 1e-6 of f*, but with a relaxation, or where f(c) is rounding beside the best
+        single atom or the longest one, and counts as that much; ``docs/exact.md`` has the numbers.
         """
         form, problem = self._hessian.form, self._hessian.problem
         dictionary, xp = problem.dictionary, problem.dictionary.xp
@@ -51,7 +51,9 @@ class Certificate:
         if dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
             value, most = context.value, context.at_most(context.value)
             bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
-            scale = _honest(context, xp.maximum(scale, value), form.least, rounding_of(self._given.dictionary))
+            scale = xp.maximum(scale, value)
+            if problem.relaxation is None:  # z and c differ by rounding that an objective near zero would be below
+                scale = _honest(context, scale, form.least, rounding_of(self._given.dictionary))
             bound = self._about_queries(queries, codes, bound, scale)
         # A zero query over zero atoms has scale zero; its gap is zero.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
