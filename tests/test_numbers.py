@@ -45,7 +45,7 @@ def test_the_row_of_wine_is_what_compare_finds():
 @pytest.mark.parametrize(
     ("page", "source"),
     [
-        ("ANCR-CV", "ANCR"),
+        ("ANCR-CV, lift 0 alone", "ANCR"),
         ("ANCR-CV, linear, p = 1", "ANCR (linear)"),
         ("CRC, chosen in the same way", "CRC"),
         ("printed in the paper (settings chosen on test labels)", "printed"),

@@ -57,6 +57,16 @@ class RowExplanation:
         Their values, by column, as they were given.
     unlike : list of Unlike
         The columns in which the query is least like them, the first one most.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import ancr
+    >>> pets = pd.DataFrame({"kg": [4.1, 3.8, 30.5, 25.0], "coat": ["long", "short", "short", "long"]})
+    >>> pipeline = ancr.table_pipeline(ancr.ANCRClassifier()).fit(pets, ["cat", "cat", "dog", "dog"])
+    >>> why = pipeline.explain(pd.DataFrame({"kg": [27.0], "coat": ["short"]}))[0]
+    >>> str(why.label), why.rows[0]["coat"]
+    ('dog', 'short')
     """
 
     label: object
@@ -78,6 +88,14 @@ class TablePipeline(Pipeline):
     """Columns of a table, then a classifier: a scikit-learn pipeline that explains itself in the table's columns.
 
     Made by `table_pipeline`.
+
+    Examples
+    --------
+    >>> import ancr
+    >>> pipeline = ancr.table_pipeline(ancr.ANCRClassifier())
+    >>> pipeline = pipeline.fit([[4.1, 1], [3.8, 0], [30.5, 1], [25.0, 0]], list("ccdd"))
+    >>> pipeline.predict([[27.0, 1]]).tolist()
+    ['d']
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "TablePipeline":

@@ -13,8 +13,8 @@ from ancr.solvers import ADMM
 from tests.campaign.problems import SPACES, make_problem
 from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares, RelaxedLeastSquares
 
-# What must be reached, relative to the scale of a gap, on problems whose condition is at most the limit. Codes in single
-# precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
+# What must be reached, relative to the scale of a gap, on problems whose condition is at most the limit. Codes in
+# single precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
 TOLERANCE = {"float64": 1e-8, "float32": 1e-5}
 CONDITION = {"float64": 1e12, "float32": 1e8}
 # An objective below this share of ‖y − centre‖² counts as rounding, and a gap is relative to a hundred times that much.
@@ -176,7 +176,8 @@ def _compare_query(problem, reference, query, solved, row, outcome):
         ratio = claim.ratio(answer, reached, size, NEGLIGIBLE * tolerance * size)
         outcome.excess = max(outcome.excess, ratio)
         if ratio > 1.01:  # the size that a gap is relative to is rounded, too
-            outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {_of(solved.gap[row] * scale, size)}")
+            claimed = _of(solved.gap[row] * scale, size)
+            outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {claimed}")
     if verified and violation > VIOLATION[precision]:
         outcome.fail(f"set: query {row} is certified, but violates a constraint by {float(violation):.1e}")
     # An objective far below the size costs as many digits as it is smaller.
