@@ -38,11 +38,10 @@ _SINGLE = Tolerances(gap=1e-6, feasibility=1e-5, admm=1e-4)
 def rounding_of(dictionary: BaseDictionary) -> float:
     """The share of what the best single atom leaves below which an objective is rounding.
 
-    Inner products hold squares; and codes in single precision leave more than that of any objective.
+    Inner products hold squares, and codes in single precision leave more of any objective: a gap stays relative to the
+    distance from the centre.
     """
-    if dictionary.is_single:
-        return 1e-2
-    return 1e-12 if dictionary.has_coordinates else 1e-5
+    return 1e-12 if dictionary.has_coordinates and not dictionary.is_single else 1e-2
 
 
 def not_certified(unmet: int, total: int, tol: float) -> str:
