@@ -76,7 +76,7 @@ test: $(VENV)/.test
 $(VENV)/.all: pyproject.toml $(VENV)/.test
 	@cpu=$$($(BIN)/python -m pip index versions torch 2>/dev/null | grep -o '[0-9][0-9.]*+cpu' | head -n 1); \
 	$(PIP) install -e '.[test,browser]' || echo "no playwright: the report will not be opened in a browser" >&2; \
-	$(PIP) install $${cpu:+torch==$$cpu} -e '.[test,features]' || echo "no torch: its tests will be skipped" >&2
+	$(PIP) install $${cpu:+torch==$$cpu} -e '.[test,features,text]' || echo "no torch: its tests will be skipped" >&2
 	@touch $@
 
 test-all: $(VENV)/.all

@@ -28,11 +28,12 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolv
     from ancr.classifiers.displays import CodePathDisplay, ExplanationDisplay, ResidualDisplay
     from ancr.comparison.run import compare
     from ancr.dictionary.coordinates import Dictionary
+    from ancr.dictionary.terms import Locality
     from ancr.labels.audit import LabelAudit, audit_labels
     from ancr.labels.next_to_label import next_to_label
     from ancr.model_selection import ANCRClassifierCV, RepresentationClassifierCV
     from ancr.samples.table_pipeline import table_pipeline
-    from ancr.solvers import solve
+    from ancr.solvers import Coder, prepare, solve
 
 # name -> module that defines it. Resolved on first use, so that `import ancr` is almost free.
 _HOMES = {
@@ -51,14 +52,17 @@ _HOMES = {
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "CodePathDisplay": "ancr.classifiers.displays",
+    "Coder": "ancr.solvers",
     "Dictionary": "ancr.dictionary.coordinates",
     "Space": "ancr.axes.spaces",
     "LabelAudit": "ancr.labels.audit",
+    "Locality": "ancr.dictionary.terms",
     "audit_labels": "ancr.labels.audit",
     "next_to_label": "ancr.labels.next_to_label",
     "ExplanationDisplay": "ancr.classifiers.displays",
     "ResidualDisplay": "ancr.classifiers.displays",
     "compare": "ancr.comparison.run",
+    "prepare": "ancr.solvers",
     "project_simplex": "ancr.axes.sets",
     "solve": "ancr.solvers",
     "table_pipeline": "ancr.samples.table_pipeline",
@@ -72,9 +76,11 @@ __all__ = [
     "CRCClassifier",
     "CROCClassifier",
     "CodePathDisplay",
+    "Coder",
     "Dictionary",
     "ExplanationDisplay",
     "LabelAudit",
+    "Locality",
     "NCRClassifier",
     "NRCClassifier",
     "NSCClassifier",
@@ -89,6 +95,7 @@ __all__ = [
     "audit_labels",
     "compare",
     "next_to_label",
+    "prepare",
     "project_simplex",
     "solve",
     "table_pipeline",

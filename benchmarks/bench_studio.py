@@ -2,6 +2,7 @@
 
     python benchmarks/bench_studio.py                 # latencies
     python benchmarks/bench_studio.py --samples 100000
+    python benchmarks/bench_studio.py --person        # one person labels 1,800, 10,000 and 50,000 samples
     python benchmarks/bench_studio.py --simulate      # labelling of Stanford 40 against benchmarks/labelling.py
 
 Stanford 40's features if they are found, otherwise random ones. The server is a process of its own; each number is the
@@ -189,6 +190,61 @@ async def _labels(client, pool, y):
     await measure(client, "answer right after labels", [("/api/answer", {"sample": pool[500 + i]}) for i in range(20)])
 
 
+def digits(n_samples):
+    """(samples, labels): digits, repeated with noise where there are too few, in any order."""
+    from sklearn.datasets import load_digits
+
+    rng = np.random.default_rng(0)
+    X, y = load_digits(return_X_y=True)
+    rows = rng.permutation(n_samples)
+    noise = 1.5 * (rows >= len(X))[:, None] * rng.normal(size=(n_samples, X.shape[1]))
+    return (X[rows % len(X)] + noise).astype(np.float32), y[rows % len(X)].astype(str)
+
+
+def memory(pid):
+    """Resident megabytes of a process and of those that it has started."""
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for file in found for child in file.read_text().split()]
+    resident = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(resident.group(1)) / 1024 + sum(memory(child) for child in children)
+
+
+async def person(n_samples, n_labels):
+    """Label, and ask about the sample that comes next, while every label is followed by fits in the background."""
+    X, truth = digits(n_samples)
+    labels = np.where(np.arange(n_samples) < n_samples - max(n_labels + 100, n_samples // 2), truth, "")
+    times, before = {"label → next sample": [], "answer": []}, 0.0
+
+    async def timed(name, path, body):
+        start = time.perf_counter()
+        status, answer = await line.post(path, body)
+        times[name].append(1000 * (time.perf_counter() - start))
+        assert status == 200, answer
+        return json.loads(answer)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.npz"
+        np.savez(path, features=X, labels=labels)
+        server = Server(path)
+        try:
+            async with server.client() as client:
+                await server.enter(client)
+                await settle(client)
+                before, line = memory(server.process.pid), await Line.open(client)
+                (sample,) = (await client.post("/api/next", json={"n": 1})).json()["next"]
+                for _ in range(n_labels):
+                    action = {"do": "label", "sample": sample["id"], "label": truth[sample["number"] - 1]}
+                    (sample,) = (await timed("label → next sample", "/api/act", action))["next"]
+                    await timed("answer", "/api/answer", {"sample": sample["id"]})
+                line.close()
+                await settle(client)
+                after = memory(server.process.pid)
+        finally:
+            server.stop()
+    told = [f"{name} p95 {np.percentile(t, 95):.0f} ms, median {np.median(t):.0f}" for name, t in times.items()]
+    print(f"{n_samples} samples, {n_labels} labels: {'; '.join(told)}; {before:.0f} → {after:.0f} MB", flush=True)
+
+
 async def simulate(seed, rounds):
     """The study of ``benchmarks/labelling.py`` through the page's own requests."""
     sys.path.insert(0, str(Path(__file__).parent))
@@ -234,6 +290,8 @@ async def simulate(seed, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--person", action="store_true")
+    parser.add_argument("--labels", type=int, default=2000, help="of a person, where there are more than 5,000 samples")
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=4)
@@ -241,6 +299,9 @@ def main():
     if options.simulate:
         for seed in range(options.seeds):
             asyncio.run(simulate(seed, options.rounds))
+    elif options.person:
+        for n_samples in (1800, 10_000, 50_000):
+            asyncio.run(person(n_samples, min(options.labels, n_samples // 3)))
     else:
         asyncio.run(latencies(options.samples))
 

@@ -112,6 +112,14 @@ def calibration_error(probabilities, truth, bins=15):
     return float(np.abs(gaps).sum() / len(truth))
 
 
+def error_of_chance(probabilities, repeats=100):
+    """The calibration error that labels drawn from the probabilities themselves would have: more than 0, as n is."""
+    random = np.random.default_rng(0)
+    steps = probabilities.cumsum(axis=1)
+    drawn = ((steps < random.uniform(size=(len(steps), 1))).sum(axis=1) for _ in range(repeats))
+    return float(np.mean([calibration_error(probabilities, np.minimum(d, steps.shape[1] - 1)) for d in drawn]))
+
+
 def measured(probabilities, truth, seconds):
     """What is kept of the probabilities of a test set."""
     right = probabilities.argmax(axis=1) == truth
@@ -119,6 +127,7 @@ def measured(probabilities, truth, seconds):
         "accuracy": round(float(right.mean()), 4),
         "log_loss": round(float(log_loss(truth, probabilities, labels=np.arange(probabilities.shape[1]))), 4),
         "ece": round(calibration_error(probabilities, truth), 4),
+        "ece_of_chance": round(error_of_chance(probabilities), 4),
         "surest_error": round(float(probabilities.max(axis=1)[~right].max(initial=0.0)), 4),
         "seconds": round(seconds, 2),
     }
@@ -152,7 +161,7 @@ def cell(name, size, draw, train, test):
     names = tuple(f"column {j}" for j in range(X.shape[1])) if named else ()
     plan = ColumnPlan.of(X[train], names).settled(X[train], y[train])
     start = time.perf_counter()
-    model = plan.pipeline(ANCRClassifierCV(**plan.spaces)).fit(X[train], y[train])
+    model = plan.pipeline(plan.suited(ANCRClassifierCV())).fit(X[train], y[train])
     own = time.perf_counter() - start
     rival = logistic(X[train], y[train])
     return {
@@ -242,7 +251,12 @@ def summary(cells, groups):
         "|---|---:|---:|",
         *(
             f"| {word} | {mean(cells, 'ancr', key):.3f} | {mean(cells, 'logistic', key):.3f} |"
-            for word, key in (("accuracy", "accuracy"), ("log loss", "log_loss"), ("calibration error (ECE)", "ece"))
+            for word, key in (
+                ("accuracy", "accuracy"),
+                ("log loss", "log_loss"),
+                ("calibration error (ECE)", "ece"),
+                ("the same, labels drawn from the probabilities", "ece_of_chance"),
+            )
         ),
         "",
         f"- log loss more than 0.05 above logistic regression's: {len(far)} of {len(groups)} sets × sizes"

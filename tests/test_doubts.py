@@ -9,9 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import ancr
 from ancr.comparison.split_sources import UserSource
 from ancr.samples import doubts as data_doubts
+from ancr.samples.column_kinds import numbers_samples
 from ancr.samples.readers import samples_in_memory
 from ancr.samples.sample_set import DataWarning, Samples
-from ancr.samples.telling_columns import error_alone, is_sorted, numbers_samples
+from ancr.samples.telling_columns import error_alone, is_sorted
 from tests.command_line import invoke
 
 
@@ -95,7 +96,7 @@ def test_copies_are_named_and_counted():
     X, y = load_wine(return_X_y=True)
     doubled = samples_in_memory(np.vstack([X, X[:20]]), np.append(y, [*y[:19], 2]))
     (line,) = doubts(doubled)
-    start = "20 of 198 samples are copies of others, 1 of them with another label, such as row 178, which equals row 0"
+    start = "20 of 198 samples are copies of others, 1 of them with another label, such as row 179, which equals row 1"
     assert line.startswith(start)
     assert doubts(samples_in_memory(np.vstack([X, X[:3]]), np.append(y, y[:3]))) == [], "a coincidence or two"
     flags = RNG.integers(0, 2, (200, 5))

@@ -47,7 +47,7 @@ for name in ("ANCRClassifier", "CRCClassifier"):
 try:
     import ancr.distributed
 except ImportError as error:
-    assert "pip install 'ancr[dask]'" in str(error)
+    assert "pip install 'dask[array,dataframe]' distributed" in str(error)
 else:
     raise AssertionError("ancr.distributed without Dask")
 """)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import ancr
 from ancr.samples.column_kinds import columns_of
@@ -14,7 +15,7 @@ from ancr.samples.column_plan import ColumnPlan, TableColumns
 from ancr.samples.column_steps import OneShare, WithoutStrays
 from ancr.samples.doubts import doubts
 from ancr.samples.model_file import Model
-from ancr.samples.readers import read_samples
+from ancr.samples.readers import read_samples, samples_in_memory
 from tests.command_line import invoke
 
 pd = pytest.importorskip("pandas")
@@ -205,7 +206,7 @@ def test_explanations_are_in_the_columns_of_the_table():
     assert [row["island"] for row in why.rows] == frame["island"].iloc[why.why.indices].tolist()
     assert (why.unlike[0].column, why.unlike[0].value) == ("bill", "60")
     assert sum(each.share for each in why.unlike) <= 1.0 + 1e-12
-    assert f"row {why.why.indices[0]}, " in str(why)
+    assert f"row {why.why.indices[0] + 1}, " in str(why), "rows count from 1, as on the command line"
 
 
 def test_an_audit_shows_the_values_of_rows(tmp_path):
@@ -245,6 +246,18 @@ def test_a_table_of_texts_is_a_first_class_case(tmp_path):
     assert np.mean(accuracy) > 90
 
 
+def test_weights_of_words_never_become_dense(monkeypatch):
+    def refused(*args, **options):
+        raise AssertionError("a sparse matrix became dense")
+
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
+        for name in ("toarray", "todense"):
+            monkeypatch.setattr(kind, name, refused)
+    frame = texts()
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier()).fit(frame[["question"]], frame["intent"])
+    assert pipeline.predict(frame).shape == (len(frame),)
+
+
 @pytest.mark.parametrize(("make", "label"), [(birds, "species"), (texts, "intent")])
 def test_the_defaults_of_python_and_command_line_are_the_same(make, label, tmp_path):
     half = np.arange(len(make())) // 4 % 2 == 0  # the texts begin in four ways, which both halves have
@@ -270,7 +283,7 @@ def test_the_studio_shows_labels_edits_and_searches_texts(tmp_path):
     try:
 
         def look():  # in the worker's thread, which alone touches the state
-            hits, answers = studio.views.search("RESET password"), []
+            hits, answers = studio.browse.search.matches("RESET password"), []
             for row in (["forgot my password"], [None]):
                 query = studio.query({"row": row})
                 answers.append(studio.recogniser.judge([query])[0].label)
@@ -281,7 +294,7 @@ def test_the_studio_shows_labels_edits_and_searches_texts(tmp_path):
     finally:
         studio.close()
     assert (first["row"], first["label"]) == ([["question", frame.loc[0, "question"]]], None)
-    assert hits["total"] == frame["question"].str.contains("reset the password").sum() == 6
+    assert hits.sum() == frame["question"].str.contains("reset the password").sum() == 6
     assert answers[0] == "login"
     assert overview["kinds"] == ["text"]
     assert "Columns: 1 text (question); values are used as they are." in notes
@@ -299,6 +312,28 @@ def test_a_plan_file_and_options_say_what_columns_are(tmp_path):
     for content, message in (("mass = ", "Invalid"), ("columns = 3", "expected a table [columns]")):
         (tmp_path / "plan.toml").write_text(content)
         assert message in invoke(["train", path, *options, "-o", tmp_path / "m.npz"]).stderr
+
+
+def test_compare_takes_kinds_and_counts_rows_as_the_command_line_does(tmp_path):
+    frame = birds()
+    path = write(frame, tmp_path / "birds.csv")
+    options = ["--methods", "CRC", "--no-figures", "--drop", "mass", "--column", "tagged=category"]
+    said = invoke(["compare", path, "--label", "species", *options, "-o", tmp_path / "out"]).stderr
+    kinds = {"mass": "drop", "tagged": "category"}
+    X, y = frame.drop(columns="species"), frame["species"]
+    compared = ancr.compare(X, y, "CRC", kinds=kinds, learning_curve=False, jobs=1)
+    assert compared.source.plan.reason in said
+    assert {"tagged": "category"}.items() <= compared.source.plan.kinds.items()
+    lines = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["accuracy"] for line in lines) == sorted(compared.best.accuracies)
+    assert compared.source.sample_name(0) == "row 1"
+    assert samples_in_memory(X, y, kinds={"id": "id"}).names[7] == "8"
+    with pytest.raises(ValueError, match="X, row 9, column 'bill': 'long' is not a number"):
+        samples_in_memory(X.astype({"bill": object}).assign(bill=[*X["bill"][:8], "long", *X["bill"][9:]]), y)
+    with pytest.raises(ValueError, match="there is no column 'weight'"):
+        ancr.compare(X, y, kinds={"weight": "number"})
+    with pytest.raises(ValueError, match="kinds go by the names of columns, but X is an array"):
+        ancr.compare(X[["mass"]].to_numpy(), y, kinds=kinds)
 
 
 @pytest.mark.parametrize(

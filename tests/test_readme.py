@@ -10,49 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import ancr
+
 README = Path(__file__).parents[1] / "README.md"
-MODULES = (
-    "ancr.axes.sets",
-    "ancr.solvers",
-    "ancr.solvers.contract",
-    "ancr.certificate.solution",
-    "ancr.dictionary.atoms",
-    "ancr.axes.rules",
-    "ancr.axes.quadratics",
-    "ancr.dictionary.mercer",
-    "ancr.classifiers.displays",
-    "ancr.classifiers.warmup",
-    "ancr._core.thumbnails",
-    "ancr._core.spreadsheet",
-    "ancr.samples.model_file",
-    "ancr.datasets.pixel_sets",
-    "ancr.datasets.own_data",
-    "ancr.samples.column_plan",
-    "ancr.samples.sample_set",
-    "ancr.samples.table_files",
-    "ancr.datasets.bunches",
-    "ancr._core.locations",
-    "ancr.datasets.registry",
-    "ancr.distributed.sharded",
-    "ancr.comparison.run",
-    "ancr.comparison.result",
-    "ancr.comparison.significance",
-    "ancr._core.messages",
-    "ancr._core.jsonl",
-    "ancr.classifiers.representation",
-    "ancr.classifiers.explanation",
-    "ancr.classifiers.presets",
-    "ancr.classifiers.rivals",
-    "ancr.features.eigenfaces",
-    "ancr.features.hog",
-    "ancr.studio.claims",
-    "ancr.studio.identities",
-    "ancr.studio.journal",
-    "ancr.studio.labelled",
-    "ancr.studio.leases",
-    "ancr.studio.state",
-    "ancr.studio.worker",
-    "ancr.selection.cross_validation",
+PACKAGE = Path(ancr.__file__).parent
+MODULES = sorted(
+    ".".join(("ancr", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
 )
 
 

@@ -127,19 +127,9 @@ MEASURES = {
     "modules of one name": (names, 1),
     "loose modules at the top": (loose, 0),
 }
-# What is larger still; an entry that has become small enough fails the test until it is removed. A cell is a line of
-# stored results: its fields are the names that the file has.
-STILL_LARGER = {
-    "parameters of a constructor": {
-        "comparison/cells.py: Cell",
-    },
-}
 
 
 @pytest.mark.parametrize("what", MEASURES)
 def test_nothing_is_larger_than(what):
     measure, limit = MEASURES[what]
-    larger = {where: size for where, size in measure() if size > limit}
-    allowed = set(STILL_LARGER.get(what, ()))
-    assert {where: size for where, size in larger.items() if where not in allowed} == {}
-    assert allowed - set(larger) == set(), "no longer too large: remove from STILL_LARGER"
+    assert {where: size for where, size in measure() if size > limit} == {}

@@ -146,7 +146,9 @@ def take_rows(rows: Array, chosen: slice | Array) -> Array:
 
 
 def take_columns(rows: Array, chosen: Array) -> Array:
-    """Some columns of an array of any library, by positions."""
+    """Some columns of rows, dense or CSR of any library, by positions."""
+    if sparse.issparse(rows):
+        return rows[:, chosen]
     if is_non_numpy(rows):
         return namespace(rows).take(rows, like(chosen, rows), axis=1)
     return np.ascontiguousarray(rows[:, chosen])

@@ -5,6 +5,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -65,6 +66,53 @@ def be_silent() -> None:
 def is_kept() -> bool:
     """Whether what was compiled is there at the next start of Python."""
     return not _announcer.lost
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Whether a kernel has been compiled, in this process or into a cache on disk, from the present source."""
+    if kernel.overloads:
+        return True
+    index = getattr(kernel._cache, "_cache_file", None)
+    try:
+        return bool(index is not None and index._load_index())
+    except (OSError, ValueError, EOFError):
+        return False
+
+
+_can_be_postponed = True
+
+
+@contextmanager
+def compiling_now() -> Iterator[None]:
+    """Compile in here whatever is not compiled, however little there is to do."""
+    global _can_be_postponed
+    _can_be_postponed = False
+    try:
+        yield
+    finally:
+        _can_be_postponed = True
+
+
+class Postponed:
+    """Work that is done without a kernel as long as it costs less than compiling it: all of a process together.
+
+    Parameters
+    ----------
+    worth_compiling : float
+        Work, in the caller's units, that takes as long without the kernel as compiling does.
+    """
+
+    def __init__(self, worth_compiling: float) -> None:
+        self._lock, self._left = Lock(), worth_compiling
+
+    def is_less(self, kernel: Any, work: float) -> bool:
+        """Whether some more work is to be done without a kernel: it is not compiled and not worth compiling."""
+        return _can_be_postponed and work <= self._left and not is_compiled(kernel)
+
+    def add(self, work: float) -> None:
+        """Count work that was done without the kernel."""
+        with self._lock:
+            self._left -= work
 
 
 def cached_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -1,11 +1,66 @@
-"""Progress bars on stderr, shown only on a terminal."""
+"""Progress on stderr: bars on a terminal, elsewhere a line now and then."""
 
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ancr._core.messages import shown_time
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+# Seconds before the first line, and between lines, where there is no terminal.
+_FIRST, _EVERY = 10.0, 30.0
+
+
+class LineProgress:
+    """Says how far a loop is in a line now and then, for logs; short work says nothing.
+
+    Parameters
+    ----------
+    total : int or None
+        Number of steps; None if unknown.
+    clock : callable
+        Seconds, for tests.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from ancr._core.progress import LineProgress
+    >>> now = iter([0.0, 40.0, 50.0])
+    >>> progress = LineProgress(4, "images", clock=lambda: next(now), stream=sys.stdout)
+    >>> progress.advance()
+    images: 1 of 4, about 2 min 0 s left
+    >>> progress.advance()
+    """
+
+    def __init__(
+        self,
+        total: int | None,
+        description: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        stream: TextIO | None = None,
+    ) -> None:
+        self._total, self._description, self._clock, self._stream = total, description, clock, stream
+        self._done, self._start = 0, clock()
+        self._next = self._start + _FIRST
+
+    def advance(self, steps: int = 1, remark: str = "") -> None:
+        """Count steps, and print a line if the last one is some time ago."""
+        self._done += steps
+        now = self._clock()
+        if now < self._next or self._done == self._total:
+            return
+        self._next = now + _EVERY
+        of = f" of {self._total}, about {self._left(now)} left" if self._total else ""
+        line = f"{self._description}: {self._done}{of}{'; ' if remark else ''}{remark}"
+        print(line, file=self._stream or sys.stderr, flush=True)
+
+    def _left(self, now: float) -> str:
+        return shown_time((now - self._start) / self._done * ((self._total or 0) - self._done))
 
 
 @contextmanager
@@ -21,7 +76,7 @@ def progress_bar(
     total : int or None
         Number of steps; None if unknown.
     enabled : bool
-        Whether to show the bar; it is never shown if stderr is not a terminal.
+        Whether to show it.
     as_bytes : bool
         Count bytes and show the speed.
 
@@ -32,6 +87,9 @@ def progress_bar(
     """
     from rich.progress import DownloadColumn, MofNCompleteColumn, TransferSpeedColumn
 
+    if enabled and not _is_terminal():
+        yield LineProgress(total, description).advance
+        return
     counts: list[Any] = [DownloadColumn(), TransferSpeedColumn()] if as_bytes else [MofNCompleteColumn()]
     with _bars(counts, enabled) as bars:
         task = bars.add_task(description, total=total)
@@ -39,19 +97,40 @@ def progress_bar(
 
 
 @contextmanager
-def progress_bars(totals: Mapping[str, int]) -> Iterator[Callable[[str], None]]:
-    """Show one bar per name, and one for all of them; yields ``advance(name)``, to call after each step."""
+def progress_bars(totals: Mapping[str, int]) -> Iterator[Callable[[str, str], None]]:
+    """Show one bar per name, and one for all of them.
+
+    Yields
+    ------
+    callable
+        ``advance(name, remark)``, to call after each step; the remark, such as a result so far, stands beside the name.
+    """
     from rich.progress import MofNCompleteColumn
 
+    if not _is_terminal():
+        lines, remarks = LineProgress(sum(totals.values()), "cells"), dict.fromkeys(totals, "")
+
+        def count(name: str, remark: str = "") -> None:
+            remarks[name] = remark
+            lines.advance(1, ", ".join(f"{each} {text}" for each, text in remarks.items() if text))
+
+        yield count
+        return
     with _bars([MofNCompleteColumn()], seconds=3600) as bars:  # a step may take minutes
         tasks = {name: bars.add_task(name, total=total) for name, total in totals.items()}
         everything = bars.add_task("all", total=sum(totals.values()))
 
-        def advance(name: str) -> None:
-            bars.advance(tasks[name])
+        def advance(name: str, remark: str = "") -> None:
+            bars.update(tasks[name], advance=1, description=f"{name} {remark}".strip())
             bars.advance(everything)
 
         yield advance
+
+
+def _is_terminal() -> bool:
+    from rich.console import Console
+
+    return Console(stderr=True).is_terminal
 
 
 def _bars(counts: list[Any], enabled: bool = True, seconds: float = 30) -> "Progress":
@@ -59,7 +138,5 @@ def _bars(counts: list[Any], enabled: bool = True, seconds: float = 30) -> "Prog
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
     columns = [TextColumn("{task.description}"), BarColumn(), *counts, TimeRemainingColumn()]
-    hidden = not (enabled and console.is_terminal)
-    return Progress(*columns, console=console, disable=hidden, speed_estimate_period=seconds)
+    return Progress(*columns, console=Console(stderr=True), disable=not enabled, speed_estimate_period=seconds)

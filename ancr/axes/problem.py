@@ -8,10 +8,12 @@ from functools import cached_property
 from math import frexp, sqrt
 from typing import Any
 
+import numpy as np
+
 from ancr._core.arrays import Array
 from ancr.axes.quadratics import Quadratic, times_square, weights_of
 from ancr.axes.sets import Set, named_set
-from ancr.dictionary.atoms import BaseDictionary
+from ancr.dictionary.atoms import BaseDictionary, restricted
 from ancr.dictionary.products import Queries
 
 # Binary exponents of the data within which squares and their sums are safe from overflow and underflow.
@@ -58,6 +60,11 @@ class Problem:
             relaxation = None
         return cls(dictionary, weights, named_set(constraint), relaxation)
 
+    def over(self, kept: np.ndarray) -> Problem:
+        """The same problem over some of the atoms."""
+        dictionary = restricted(self.dictionary, kept)
+        return replace(self, dictionary=dictionary, quadratic=self.quadratic.of_atoms(kept))
+
     @property
     def has_l1_term(self) -> bool:
         """Whether a term ‖c‖₁ matters: if all entries are non-negative and sum to one, it is a constant."""
@@ -91,21 +98,22 @@ class Problem:
         """
         if unit_norm or self.has_origin:
             return self.dictionary.in_safe_units
-        dictionary: Any = self.standard_form.problem.dictionary
-        return dictionary.about_weighted_mean if dictionary.has_coordinates else dictionary
+        dictionary = self.standard_form.problem.dictionary
+        return dictionary.located.about_weighted_mean if dictionary.has_coordinates else dictionary
 
     def objective(self, queries: Queries, codes: Any) -> Array:
-        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query; without the price of a relaxation."""
+        """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query, and what it pays; without the price of a relaxation."""
         form = self.standard_form
         value = form.problem.quadratic.excess(form.queries(queries), codes) / form.factor / form.factor
         unreachable = 1.0 - self.quadratic.reach(self.dictionary)
-        return value + unreachable * queries.squares if unreachable else value
+        value = value + unreachable * queries.squares if unreachable else value
+        return value if queries.prices is None else value + queries.paid(codes)
 
     def scale(self, queries: Queries, codes: Any) -> Array:
         """What a gap is relative to, for each query: the larger of ‖y − centre‖² and the objective itself."""
         form = self.standard_form
         moved = form.queries(queries)
-        value = form.problem.quadratic.excess(moved, codes)
+        value = form.problem.quadratic.excess(moved, codes) + moved.paid(codes)
         return self.dictionary.xp.maximum(form.size(moved), value) / form.factor / form.factor
 
 
@@ -130,17 +138,17 @@ class StandardForm:
     @classmethod
     def of(cls, problem: Problem) -> StandardForm:
         """Centre and rescale a problem as far as it needs to be."""
-        dictionary: Any = problem.dictionary  # with coordinates, where they are moved
+        dictionary = problem.dictionary
         quadratic, factor = problem.quadratic, _factor(problem)
         if factor != 1.0:
-            dictionary = dictionary.scaled(factor)
+            dictionary = dictionary.located.scaled(factor)
             problem = replace(problem, quadratic=quadratic.times(factor))
             if problem.relaxation is not None:
                 problem = replace(problem, relaxation=float(times_square(problem.relaxation, factor)))
         # On a cone a code shrinks with its query, and nothing is lost.
         least = (_LEAST_LENGTH * dictionary.longest) ** 2 if problem.constraint.sums_to_one else 0.0
         if not problem.has_origin and dictionary.has_coordinates:
-            dictionary = dictionary.centred
+            dictionary = dictionary.located.centred
         if dictionary is not problem.dictionary:
             problem = replace(problem, dictionary=dictionary)
         return cls(problem, least)
@@ -156,8 +164,9 @@ class StandardForm:
         return self.problem.quadratic.target / (self.problem.quadratic.gram or 1.0)
 
     def queries(self, given: Queries) -> Queries:
-        """Queries in standard form."""
-        return given.seen_by(self.problem.dictionary, self.query_scale)
+        """Queries in standard form: on Σc = 1 the least price is zero, since one that all atoms share is a constant."""
+        moved = given.seen_by(self.problem.dictionary, self.query_scale)
+        return moved.from_least_price if given.terms and self.problem.constraint.sums_to_one else moved
 
     def size(self, queries: Queries) -> Array:
         """‖y − centre‖² of each query in standard form, never below what rounding leaves."""
@@ -172,9 +181,9 @@ class StandardForm:
 
 def _factor(problem: Problem) -> float:
     """A power of two that brings atoms and ridge to safe numbers; one if they already are."""
-    dictionary: Any = problem.dictionary
+    dictionary = problem.dictionary
     if not dictionary.has_coordinates:
         return 1.0
-    largest = max(dictionary.largest_entry, sqrt(problem.quadratic.largest_price))
+    largest = max(dictionary.located.largest_entry, sqrt(problem.quadratic.largest_price))
     exponent = max(frexp(largest)[1], -1000)
     return 1.0 if abs(exponent) <= _SAFE_EXPONENT[dictionary.is_single] or not largest else 2.0**-exponent

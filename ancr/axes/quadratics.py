@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ancr._core.arrays import Array, add_to_diagonal, dense, like, namespace, row_squares, row_sums
+from ancr._core.arrays import Array, add_to_diagonal, dense, is_single, like, namespace, row_squares, row_sums
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 
@@ -155,20 +155,25 @@ class Quadratic:
         return add_to_diagonal(matrix, (self.prices_like(matrix) if prices else 0.0) + shift)
 
     def linear(self, queries: Queries) -> Array:
-        """b for each query: (n_queries, n_atoms). Not to be written to."""
-        return queries.cross if self.target == 1.0 else self.target * queries.cross
+        """b for each query: (n_queries, n_atoms). Not to be written to.
+
+        A price of an atom takes half of itself from its entry; −∞ stands for an atom that a query may not use.
+        """
+        linear = queries.cross if self.target == 1.0 else self.target * queries.cross
+        return linear if queries.terms is None else queries.charged(linear, -np.inf)
 
     def pull(self, queries: Queries, codes: Array, prices: bool = True) -> Array:
         """b − Hc for each query, minus half the quadratic's gradient: (n_queries, n_atoms).
 
-        ``prices=False`` leaves out of H what atoms pay for c_j²; it affects only atoms that a code uses.
+        ``prices=False`` leaves out of H what atoms pay for c_j²; it affects only atoms that a code uses. Atoms that a
+        query may not use pull far below all others.
         """
         pull = queries.residual_cross(codes, self.target, self.gram)
         if self.blocks:
             pull -= self.blocks * queries.dictionary.class_cross(codes)
         if self.largest_price and prices:
             pull -= self.prices_like(pull) * dense(codes)
-        return pull
+        return pull if queries.terms is None else queries.charged(pull, barred(pull.dtype))
 
     def times_codes(self, dictionary: BaseDictionary, codes: Array) -> Array:
         """Hc for each code: (n_queries, n_atoms)."""
@@ -220,6 +225,11 @@ class Quadratic:
             query_scale = 0.0 if self.gram else self.target / self.blocks
             value += self.blocks * row_sums(queries.class_misfits(codes, query_scale))
         return value
+
+
+def barred(dtype: Any) -> float:
+    """The pull of an atom that a query may not use: below all others, and finite, so that a weight of zero ends it."""
+    return -1e30 if is_single(dtype) else -1e150
 
 
 def times_square(price: Any, factor: float) -> Any:

@@ -77,13 +77,13 @@ class Space(AxisObject):
     Parameters
     ----------
     kernel : {"linear", "rbf", "poly", "precomputed"} or callable, default="linear"
-        ``"linear"``: xᵀy; ``"rbf"``: exp(−γ‖x − y‖²); ``"poly"``: (γ·xᵀy + coef0)^degree. A callable takes two
+        ``"linear"``: xᵀy; ``"rbf"``: exp(−κ‖x − y‖²); ``"poly"``: (κ·xᵀy + coef0)^degree. A callable takes two
         matrices of samples and returns the matrix of their kernel values, as that of scikit-learn's ``SVC`` does
         (that of ``KernelRidge`` takes two rows); an `ancr.dictionary.mercer.Kernel` is one, too. With
         ``"precomputed"``, training samples are the square matrix of their inner products and queries are rows of inner
         products with the training samples.
     gamma : {"scale"} or float, default="scale"
-        γ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
+        κ > 0 of ``"rbf"`` and ``"poly"``. ``"scale"`` is 1 / (n_features · variance) of the training samples after
         power, lift and unit norm.
     degree : int, default=3
         Degree of ``"poly"``.
@@ -106,7 +106,7 @@ class Space(AxisObject):
     Attributes
     ----------
     gamma_ : float
-        γ in use, after `prepare`.
+        κ in use, after `prepare`.
     constant_ : float
         s·r, the coordinate that the lift adds; 0 without one.
     landmarks_ : ndarray of shape (n_landmarks, n_coordinates) or None
@@ -320,7 +320,7 @@ class Space(AxisObject):
     def extend(
         self, dictionary: BaseDictionary, samples: Array, labels: Any, classes: Any = None, weights: Any = None
     ) -> BaseDictionary:
-        """A dictionary with more samples; r, γ and landmarks stay what they are."""
+        """A dictionary with more samples; r, κ and landmarks stay what they are."""
         rows = self._all_rows(namespace(samples).astype(samples, dictionary.dtype, copy=False))
         return extended(dictionary, rows, labels, classes=classes, weights=weights)
 
@@ -476,7 +476,7 @@ def with_constant(rows: Array, constant: float) -> Array:
 
 
 def _gamma(gamma: str | float, rows: Array) -> float:
-    """γ; "scale" is 1 / (n_features · variance), 1 for samples that are all alike."""
+    """κ; "scale" is 1 / (n_features · variance), 1 for samples that are all alike."""
     if not isinstance(gamma, str):
         return float(gamma)
     variance = float(namespace(rows).var(in_double(rows))) if is_non_numpy(rows) else float(rows.var(dtype=float))

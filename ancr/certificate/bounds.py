@@ -34,6 +34,8 @@ def bound_on_gap(context: BoundContext) -> Array:
     """Upper bound on f(c) − f* for each query; infinite, or not a number, where nothing can be proved."""
     problem, constraint = context.problem, context.problem.constraint
     is_cone = constraint.plain and constraint.nonnegative and not constraint.sums_to_one
+    if context.is_priced and (problem.relaxation is not None or problem.has_l1_term):
+        return context.dictionary.xp.full_like(context.value, float("inf"))  # their dual points know of no prices
     if problem.relaxation is not None:
         return relaxed_orthant_bound(context) if is_cone else relaxed_bound(context)
     if problem.has_l1_term:
@@ -94,11 +96,14 @@ def orthant_bound(context: BoundContext) -> Array:
     """The least of several bounds for c ≥ 0.
 
     Every w with Hw ≥ b gives f* ≥ −wᵀHw. If some e has He > 0, then w = c + εe is such a w, with ε the largest
-    p_j/(He)_j, and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe.
+    p_j/(He)_j, and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. With prices b need not lie in the range of H, on which
+    the other bounds without a ridge rest.
     """
     bounds = _lifted(context, *context.hessian.interior_direction)
     if not context.hessian.ridge_is_lost:
         return _smaller(bounds, _by_strong_convexity(context, context.pull))
+    if context.is_priced:
+        return _improved(context, bounds, partial(_by_tight_atoms, _lifted_on))
     bounds = _smaller(bounds, _by_curvature(context))  # codes that interpolate leave no pull
     bounds = _improved(context, bounds, partial(_by_tight_atoms, _on_a_face))
     return _improved(context, bounds, _on_better_support)
@@ -183,8 +188,13 @@ def _least(context: BoundContext, bound: Array, slope: Array) -> Array:
 
 
 def _by_curvature(context: BoundContext) -> Array:
-    """‖p‖²/σ, on Σc = 1 for p less its mean: no set allows less than no inequalities at all."""
+    """‖p‖²/σ, on Σc = 1 for p less its mean: no set allows less than no inequalities at all.
+
+    Without a ridge this needs a pull in the range of H, which prices may leave.
+    """
     pull = context.pull
+    if context.is_priced and context.hessian.ridge_is_lost:
+        return namespace(pull).full_like(pull[:, 0], float("inf"))
     if context.problem.constraint.sums_to_one:
         pull = pull - namespace(pull).mean(pull, axis=1, keepdims=True)
     return (lengths_of(pull) + lengths_of(context.slack)) ** 2 / context.hessian.curvature + context.lost_price
@@ -262,8 +272,12 @@ def _by_tight_atoms(bound: Callable[[BoundContext, np.ndarray], float], one: Bou
     return least
 
 
+def _lifted_on(one: BoundContext, tight: np.ndarray) -> float:
+    return float(_lifted(one, *one.hessian.own_direction(tight))[0])
+
+
 def _on_a_face(one: BoundContext, tight: np.ndarray) -> float:
-    return np.fmin(float(_lifted(one, *one.hessian.own_direction(tight))[0]), face_bound(one, tight))
+    return np.fmin(_lifted_on(one, tight), face_bound(one, tight))
 
 
 def _near_a_face(one: BoundContext, tight: np.ndarray) -> float:

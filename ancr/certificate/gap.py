@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ancr._core.arrays import Array, in_double
+from ancr._core.arrays import Array, in_double, take_columns, take_rows, to_numpy
 from ancr.axes.problem import Problem
 from ancr.certificate.bounds import bound_on_gap
 from ancr.certificate.hessian import EPS, Hessian
 from ancr.certificate.rounding import BoundContext
 from ancr.certificate.tolerances import rounding_of
 from ancr.dictionary.products import Queries
+from ancr.dictionary.terms import patterns
 
 # A gap of 1e-8, the tolerance, is at most this many times as much of f(c); a gap above this is worth another look.
 _SHARE, _PROOF = 100.0, 1e-9
@@ -35,12 +36,14 @@ class Certificate:
     def __call__(self, queries: Queries, codes: Any) -> Array:
         """Bound on f(c) − f* for each query, relative to ‖y − centre‖² or, where that is less, to a hundred times f(c).
 
-        So 1e-8 means that f(c) is within 1e-6 of f*, but with a relaxation, or where f(c) is rounding beside the best
-        single atom or the longest one, and counts as that much; ``docs/exact.md`` has the numbers.
+        So 1e-8 means that f(c) is within 1e-6 of f*, but where f(c) is rounding beside the query, the best single atom
+        or the longest one, and counts as that much; ``docs/exact.md`` has the numbers.
         """
         form, problem = self._hessian.form, self._hessian.problem
         dictionary, xp = problem.dictionary, problem.dictionary.xp
         queries, codes = queries.in_double, in_double(codes)
+        if queries.excluded is not None and not self._heeds_exclusions:
+            return self._over_atoms_left(queries, codes)
         if not dictionary.is_convex:  # all bounds rest on convexity
             return xp.full_like(queries.rows[:, 0], float("inf"))
         if problem.relaxation is None:  # codes in single precision sum to one up to their last digit
@@ -50,14 +53,35 @@ class Certificate:
         scale = form.size(context.queries)
         if dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
             value, most = context.value, context.at_most(context.value)
+            most = xp.where(context.bounds_itself, most, xp.full_like(most, float("inf")))
             bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
-            scale = xp.maximum(scale, value)
-            if problem.relaxation is None:  # z and c differ by rounding that an objective near zero would be below
-                scale = _honest(context, scale, form.least, rounding_of(self._given.dictionary))
+            scale = xp.maximum(scale, xp.abs(value))  # negative only where prices are, and then as large as these
+            honest = _honest(context, scale, form.least, rounding_of(self._given.dictionary))
+            scale = xp.where(context.bounds_itself, honest, scale)
             bound = self._about_queries(queries, codes, bound, scale)
         # A zero query over zero atoms has scale zero; its gap is zero.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
         return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
+
+    @property
+    def _heeds_exclusions(self) -> bool:
+        """Whether bounds hold over the atoms that a query may use if the others pull far below all of these.
+
+        They do where inequalities alone limit what an atom can gain: on Σc = 1, and where a ridge does.
+        """
+        problem, constraint = self._hessian.problem, self._hessian.problem.constraint
+        bounded = constraint.sums_to_one or not self._hessian.ridge_is_lost
+        return constraint.nonnegative and bounded and not (problem.relaxation or problem.has_l1_term)
+
+    def _over_atoms_left(self, queries: Queries, codes: Any) -> Array:
+        """The gap of each query in the problem over the atoms that it may use, made for each set of such atoms."""
+        gaps = np.zeros(len(queries))
+        for rows, kept in patterns(queries.terms):
+            if len(kept):  # without atoms there is one code
+                part = Certificate(self._given.over(kept))
+                some = queries.take(rows).over(part._given.dictionary.in_double, kept)
+                gaps[rows] = to_numpy(part(some, take_columns(take_rows(codes, rows), kept)))
+        return self._given.dictionary.like(gaps)
 
     def _about_queries(self, queries: Queries, codes: Any, bound: Array, scale: Array) -> Array:
         """Bounds with those that are too large for a proof computed again, each about its own query.
@@ -66,15 +90,16 @@ class Certificate:
         about it hides f. About the query, y − Xc = −(X − y1ᵀ)c on Σc = 1, with a query of zero.
         """
         problem, form = self._given, self._hessian.form
-        dictionary: Any = problem.dictionary.in_double
+        dictionary = problem.dictionary.in_double
         moves = not problem.has_origin and dictionary.has_coordinates and form.query_scale == 1.0 == form.factor
         if not (moves and problem.constraint.has_inequalities and not problem.dictionary.is_non_numpy):
             return bound
         better = np.array(bound)
         for row in np.flatnonzero(~(better <= _PROOF * scale)).tolist():
-            near = dictionary.with_atoms(dictionary.atoms - queries.rows[row])
+            near = dictionary.located.with_atoms(dictionary.atoms - queries.rows[row])
             hessian = Hessian(replace(problem, dictionary=near, fixed_origin=True))
-            zero = Queries.of(near, np.zeros((1, near.n_features)))
+            own = queries.take(slice(row, row + 1))
+            zero = hessian.form.queries(Queries.of(near, np.zeros((1, near.n_features)), terms=own.settled_terms))
             context = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
             # A code that sums to one up to its last digit is scaled to it, which changes f by as much.
             found = bound_on_gap(context)[0] + 8.0 * EPS * context.value[0]
@@ -85,16 +110,17 @@ class Certificate:
 def _honest(context: BoundContext, scale: Array, least: float, share: float) -> Array:
     """The scale, but no more than a hundred times f(c), or the rounding that f(c) is below."""
     xp, near = context.dictionary.xp, scale
-    if context.problem.constraint.sums_to_one and context.dictionary.has_coordinates:
-        # A single atom is a code, too. Outliers among the atoms do not enter its objective.
+    if not context.problem.has_origin and context.dictionary.has_coordinates:
+        # Outliers move the mean atom. A single atom is a code, too, and they do not enter its objective.
         apart = context.queries.squares[:, None] - 2.0 * context.queries.cross + context.dictionary.squares
+        apart = -2.0 * context.queries.charged(-0.5 * apart, -float("inf"))
         single = xp.clip(xp.min(apart, axis=1), 0.0, None) + context.quadratic.largest_price
         near = xp.minimum(near, single)
     rounding = xp.clip(share * near, least, None)
     return xp.minimum(scale, _SHARE * xp.maximum(context.value, rounding))
 
 
-def _at_length_one(problem: Problem, queries: Queries, codes: Any) -> tuple[Queries, Any]:
+def _at_length_one(problem: Problem, queries: Any, codes: Any) -> tuple[Queries, Any]:
     """Queries and codes divided by a power of two, where squares of a query would overflow or vanish.
 
     On a cone the code is proportional to the query, and the relative gap stays the same.
@@ -107,5 +133,4 @@ def _at_length_one(problem: Problem, queries: Queries, codes: Any) -> tuple[Quer
     if bool(xp.all(((largest > 1e-60) & (largest < 1e60)) | (largest == 0.0))):
         return queries, codes
     share = 2.0 ** -xp.round(xp.log2(xp.where(largest > 0.0, largest, 1.0)))[:, None]
-    shorter = Queries.of(problem.dictionary, queries.rows * share)
-    return shorter, codes.multiply(share).tocsr() if issparse(codes) else codes * share
+    return queries.times(share[:, 0]), codes.multiply(share).tocsr() if issparse(codes) else codes * share

@@ -92,20 +92,44 @@ class BoundContext:
 
     @cached_property
     def value(self) -> Array:
-        """The objective without the constant that no code can reach, the price of a relaxation included."""
-        value = self.quadratic.excess(self.queries, self.codes)
+        """The objective without the constant that no code can reach, with prices and that of a relaxation."""
+        value = self.quadratic.excess(self.queries, self.codes) + self.queries.paid(self.codes)
         return value + self.price * row_squares(self.codes - self.members) if self.price else value
 
     def at_most(self, value: Array) -> Array:
         """The largest that an objective can be, which without coordinates is a difference of large terms."""
         if self.dictionary.has_coordinates:
-            return (self.dictionary.xp.sqrt(value) + self.rounding) ** 2
-        return value + 2.0 * self.rounding * self._terms
+            root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value, 0.0, None))
+            return (root + self.rounding) ** 2 + self._paid_slack
+        return value + 2.0 * self.rounding * self._terms + self._paid_slack
+
+    @cached_property
+    def is_priced(self) -> bool:
+        """Whether queries pay prices, so that b need not lie in the range of H."""
+        return self.queries.prices is not None
+
+    @cached_property
+    def bounds_itself(self) -> Array:
+        """Whether the objective of each query is a sum of terms that no code makes negative, so that f* is not."""
+        prices, constraint, xp = self.queries.prices, self.problem.constraint, self.dictionary.xp
+        if prices is None:
+            return xp.ones_like(self.value, dtype=xp.bool)
+        excluded = self.queries.excluded
+        fine = prices >= 0.0 if excluded is None else (prices >= 0.0) | excluded
+        return xp.all(fine, axis=1) & constraint.nonnegative
+
+    @cached_property
+    def _paid_slack(self) -> Array | float:
+        """What rounding can do to what is paid."""
+        prices, steps = self.queries.prices, self.dictionary.n_atoms + 16
+        return 0.0 if prices is None else steps * EPS * row_dots(abs(self.codes), abs(prices))
 
     @cached_property
     def slack(self) -> Array:
         """What rounding can do to each pull."""
         slack = self.rounding[:, None] * self.hessian.atom_lengths
+        if self.queries.prices is not None:
+            slack = slack + EPS * abs(self.queries.prices)
         prices = self.quadratic.prices_like(slack)
         return slack + 2.0 * EPS * prices * abs(dense(self.codes)) if self.quadratic.largest_price else slack
 
@@ -117,7 +141,7 @@ class BoundContext:
     @property
     def code_slack(self) -> Array:
         """What rounding can do to pᵀc."""
-        return self.rounding * self.span
+        return self.rounding * self.span + self._paid_slack
 
     @property
     def lost_price(self) -> Array | float:

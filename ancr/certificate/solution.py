@@ -8,11 +8,15 @@ from functools import cached_property
 from numbers import Real
 from typing import Any
 
-from ancr._core.arrays import Array, concat, in_double, map_rows, row_sums, take_rows, to_numpy
+import numpy as np
+from scipy import sparse
+
+from ancr._core.arrays import Array, concat, dense, in_double, map_rows, row_sums, take_rows, to_numpy
 from ancr.axes.problem import Problem
 from ancr.certificate.gap import Certificate
 from ancr.certificate.tolerances import Tolerances
 from ancr.dictionary.products import Queries
+from ancr.dictionary.terms import Terms, misuse
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +76,7 @@ class Solution:
         try:
             import pandas as pd  # type: ignore[import-untyped, unused-ignore]
         except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
         columns = {
             "objective": self.objective,
             "gap": self.gap,
@@ -99,6 +103,14 @@ class Solution:
     def codes(self) -> Any:
         """One code per row, columns in the order of the atoms given; sparse NumPy codes are CSR."""
         return self.problem.dictionary.in_given_order(self.sorted_codes)
+
+    def toarray(self) -> np.ndarray:
+        """The codes as a dense NumPy array, whatever they are held as."""
+        return to_numpy(dense(self.codes))
+
+    def tocsr(self) -> sparse.csr_array:
+        """The codes as a CSR array, whatever they are held as."""
+        return self.codes if sparse.issparse(self.codes) else sparse.csr_array(to_numpy(self.codes))
 
     @property
     def sorted_members(self) -> Any:
@@ -130,8 +142,12 @@ class Solution:
 
     @cached_property
     def violation(self) -> Array:
-        """How far each code lies outside its set, in the largest violated constraint."""
-        return self.problem.constraint.violation(in_double(self.sorted_codes))
+        """How far each code lies outside its set, in the largest violated constraint; atoms left out count as such."""
+        violation = self.problem.constraint.violation(in_double(self.sorted_codes))
+        terms = self.queries.terms
+        if terms is None or terms.excluded is None:
+            return violation
+        return self.problem.dictionary.xp.maximum(violation, in_double(misuse(terms, self.sorted_codes)))
 
     @cached_property
     def gap(self) -> Array:
@@ -171,10 +187,11 @@ class Solution:
 
     @classmethod
     def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
-        rows = ("sorted_codes", "n_iter", "converged")
-        joined = {name: concat([getattr(part, name) for part in parts]) for name in rows}
+        names = ("sorted_codes", "n_iter", "converged")
+        joined = {name: concat([getattr(part, name) for part in parts]) for name in names}
         histories = [part.history for part in parts if part.history is not None]
-        joined["queries"] = Queries.of(parts[0].queries.dictionary, concat([part.queries.rows for part in parts]))
+        rows, terms = concat([part.queries.rows for part in parts]), Terms.join([part.queries.terms for part in parts])
+        joined["queries"] = Queries.of(parts[0].queries.dictionary, rows, terms=terms)
         return {**joined, "problem": parts[0].problem, "history": _side_by_side(histories) if histories else None}
 
 

@@ -44,7 +44,7 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "alpha": ("How much the code is spread", "λ", 1e-6, 10.0, True),
     "beta": ("Weight of the class terms", "β", 1e-6, 10.0, True),
     "relaxation": ("Relaxation of the set", "γ", 1e-3, 100.0, True),
-    "gamma": ("Width of the kernel", "γ", 1e-3, 100.0, True),
+    "gamma": ("Width of the kernel", "κ", 1e-3, 100.0, True),
     "degree": ("Degree of the polynomial kernel", "d", 1, 6),
     "power": ("Power of the features", "p", 0.05, 2.0),
     "lift": ("How much the length of a sample counts", "s", 0.0, 4.0),
@@ -194,7 +194,7 @@ def described(fitted: Any) -> dict[str, Plain]:
     >>> from ancr.classifiers.controls import described
     >>> grid = {"alphas": [0.1], "constraints": ["simplex"], "relaxations": [None], "rules": ["res"]}
     >>> described(ANCRClassifierCV(spaces=["rbf"], **grid).fit(*load_iris(return_X_y=True)))
-    {'space__kernel': 'rbf', 'constraint': 'simplex', 'alpha': 0.1}
+    {'alpha': 0.1, 'constraint': 'simplex', 'space__kernel': 'rbf'}
     """
     best, found = chosen(fitted), getattr(fitted, "best_params_", {})
     if found and isinstance(best, BaseRepresentationClassifier):

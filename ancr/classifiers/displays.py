@@ -1,6 +1,6 @@
 """Plots after scikit-learn's Display convention: ``from_estimator`` computes and draws, ``plot`` draws again.
 
-They need matplotlib: ``pip install 'ancr[plot]'``. Learning and calibration curves are scikit-learn's own
+They need matplotlib: ``pip install matplotlib``. Learning and calibration curves are scikit-learn's own
 ``LearningCurveDisplay`` and ``CalibrationDisplay``, which take these classifiers as they are.
 """
 
@@ -21,7 +21,7 @@ def _axes(ax: Any, count: int = 1, **options: Any) -> tuple[Any, Any]:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'ancr[plot]'") from error
+        raise ImportError("plots need matplotlib: pip install matplotlib") from error
     if ax is not None:
         return ax.figure, ax
     return plt.subplots(1, count, layout="constrained", **options)

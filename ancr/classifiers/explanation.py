@@ -70,7 +70,7 @@ class Explanation:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
         columns = {"sample": self.indices, "label": self.labels, "weight": self.weights, "share": self.shares}
         return pd.DataFrame(columns)
 

@@ -218,8 +218,10 @@ class NRCClassifier(ConstrainedClassifier):
 
         c = argmin ‖y − Xc‖²   s.t. c ≥ 0
 
-    Rule ``res``; the cost is ANCR's. Use it where samples are non-negative and there is no λ to choose. Parameters as
-    for `ANCRClassifier`, without ``alpha``.
+    Rule ``res``; the cost is ANCR's. Use it where samples are non-negative and there is no λ to choose. Where samples
+    represent a query exactly, as standardized ones with d < n do, it has many codes, and which one comes out depends on
+    the order of the samples; ``solver=ShortestCode()`` of `ancr.solvers` returns the shortest, which does not.
+    Parameters as for `ANCRClassifier`, without ``alpha``.
 
     References
     ----------

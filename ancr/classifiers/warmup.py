@@ -34,11 +34,14 @@ def warm_up(
     >>> warm_up() > 0
     True
     """
+    from ancr._core.compiling import compiling_now
+
     total = 0.0
     for dtype in dtypes:
         for name, step in _steps(dtype):
             start = time.perf_counter()
-            step()
+            with compiling_now():
+                step()
             seconds = time.perf_counter() - start
             total += seconds
             on_step(name if dtype == "float64" else f"{name}, {dtype}", seconds)

@@ -7,7 +7,7 @@ import click
 from ancr import __version__
 from ancr.cli.labels import audit, next_
 from ancr.cli.local import datasets, extract, fetch, studio, warmup
-from ancr.cli.models import predict, train
+from ancr.cli.models import predict, serve, train
 from ancr.cli.options import spell_out_what_the_terminal_lacks
 from ancr.cli.runs import compare, reproduce
 
@@ -30,5 +30,5 @@ def main() -> None:
     """
 
 
-for command in (reproduce, compare, train, predict, studio, audit, next_, datasets, extract, fetch, warmup):
+for command in (reproduce, compare, train, predict, serve, studio, audit, next_, datasets, extract, fetch, warmup):
     main.add_command(command)

@@ -92,7 +92,7 @@ def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
 
     vectors = plan.fit(samples.vectors, samples.target)(samples.vectors)
     labels = samples.class_names[samples.target]
-    return audit_labels(vectors, labels, estimator=ANCRClassifierCV(**plan.spaces))
+    return audit_labels(vectors, labels, estimator=plan.suited(ANCRClassifierCV()))
 
 
 def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> None:
@@ -101,7 +101,7 @@ def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> 
     count, names = found.speaks_for.indices.shape[1], samples.names.tolist()
     header = [f"{side}_{place}{what}" for side in sides for place in range(1, count + 1) for what in ("", "_weight")]
     header = ["sample", "label", "suggested", "probability_of_label", "score", *header]
-    with csv_file(path, [*header, *samples.columns], raw_text) as write:
+    with csv_file(path, [*header, *(name for name, _ in samples.cells(0))], raw_text) as write:
         for i in found.ranking.tolist():
             row = [names[i], str(found.labels[i]), str(found.suggested[i])]
             numbers = (found.probability[i], found.score[i])  # not a number where a label cannot be judged

@@ -154,7 +154,8 @@ def studio(
         try:
             from ancr.studio.server import serve
         except ImportError as error:
-            raise ImportError(f"the studio needs {error.name}: pip install 'ancr[web]'") from error
+            wanted = "pip install starlette uvicorn httptools pillow"
+            raise ImportError(f"the studio needs {error.name}: {wanted}") from error
         from ancr.studio.openings import open_source
 
         serve(open_source(data, label, images, features, kinds=asked), port, browser, click.echo)

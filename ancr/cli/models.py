@@ -1,13 +1,15 @@
-"""Commands about models: ``ancr train`` and ``ancr predict``."""
+"""Commands about models: ``ancr train``, ``ancr predict`` and ``ancr serve``."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import FILE, STRICT, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr._core.messages import counted
+from ancr.cli.options import FILE, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -63,10 +65,7 @@ def train(
         samples = everything.labelled()
         plan = reading.plan(samples)
         method = method or ("ANCR-CV" if plan.columns and not params else "ANCR")
-        classifier = make(method, params)
-        if hasattr(classifier, "spaces"):  # a search looks in the spaces that fit the columns
-            classifier = make(method, {**plan.spaces, **params})
-        model = Model.of(classifier, samples, plan)
+        model = Model.of(plan.suited(make(method, params)), samples, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
@@ -86,13 +85,27 @@ def train(
     is_flag=True,
     help="For a table: the values of the rows that decided, and the columns in which a row is least like them.",
 )
-@STRICT
-def predict(model: Path, data: Path, output: Path, raw_text: bool, explain: bool, strict: bool) -> None:
+@click.option("--label", help="A column of known labels to score against. Default: the one of the training table.")
+@click.option("--id", "id_", metavar="COLUMN", help="A column that names the rows. Default: the identifier, if any.")
+@click.option(
+    "--strict", is_flag=True, help="Stop at a row or image that cannot be read. Default: leave it out and name it."
+)
+def predict(
+    model: Path,
+    data: Path,
+    output: Path,
+    raw_text: bool,
+    explain: bool,
+    label: str | None,
+    id_: str | None,
+    strict: bool,
+) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
     margin to the second-best class, and the five training samples with the largest weights in its code. Columns of a
-    table are found by name. Text that a spreadsheet would run as a formula gets an apostrophe in front.
+    table are found by name. Where labels are known they stand in a column ``given``, and the last line says how many
+    are right. Text that a spreadsheet would run as a formula gets an apostrophe in front.
 
     \b
     Example:
@@ -105,52 +118,69 @@ def predict(model: Path, data: Path, output: Path, raw_text: bool, explain: bool
         from ancr.samples.readers import read_queries
 
         check_output(output, model, data)
-        trained, count = Model.load(model), 0
-        chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], strict=strict)
+        trained, score = Model.load(model), _Score()
+        options: dict[str, Any] = {"strict": strict, "label": label or _label_beside(trained, data), "name": id_}
+        chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], **options)
+        first = next(chunks)
+        given = ["given"] if any(each is not None for each in first.labels) else []
         because = [f"{what}_{place}" for place in range(1, _TOP + 1) for what in ("because", "weight")]
         unlike = ["unlike"] if explain and len(trained.plan.used) > 1 else []
-        with csv_file(output, ["sample", "label", "probability", "margin", *because, *unlike], raw_text) as write:
-            for row in _predictions(trained, chunks, explain):
-                write(row)
-                count += 1
-    say(f"{output}: {count} samples")
+        header = ["sample", "label", *given, "probability", "margin", *because, *unlike]
+        with csv_file(output, header, raw_text) as write:
+            for known, row in _predictions(trained, chain([first], chunks), explain):
+                score.add(row[1], known)
+                write([*row[:2], *([known or ""] if given else []), *row[2:]])
+    say(f"{output}: {score}")
 
 
-def _predictions(trained: "Model", chunks: Iterator["Samples"], explain: bool) -> Iterator[list[str]]:
-    """Lines of the output."""
-    import numpy as np
+class _Score:
+    """How many samples there are, and how many of the labels that are known are right."""
 
-    pipeline, called = None, _witness_names(trained, explain)
+    def __init__(self) -> None:
+        self.samples = self.known = self.right = 0
+
+    def add(self, predicted: str, given: str | None) -> None:
+        """Count a sample."""
+        self.samples += 1
+        self.known += given is not None
+        self.right += predicted == given
+
+    def __str__(self) -> str:
+        text = counted(self.samples, "sample")
+        if not self.known:
+            return text
+        return f"{text}; {self.right} of {self.known} known labels are right ({self.right / self.known:.1%})"
+
+
+def _label_beside(trained: "Model", data: Path) -> str | None:
+    """The column of the labels of the training table, if a table has it, too."""
+    from ancr.samples.table_files import TABLES, open_table
+
+    if not trained.label or data.suffix.lower() not in TABLES or not data.is_file():
+        return None
+    return trained.label if trained.label in open_table(data).columns else None
+
+
+def _predictions(
+    trained: "Model", chunks: Iterable["Samples"], explain: bool
+) -> Iterator[tuple[str | None, list[str]]]:
+    """Labels that are known, and lines of the output."""
+    from ancr.samples.answers import Answers
+
+    answers = Answers(trained)
+    called, several = answers.described(explain), explain and len(trained.plan.used) > 1
     for queries in chunks:
-        pipeline = pipeline or trained.build()
-        prepared = pipeline[:-1].transform(queries.vectors)
-        decisions, *found = pipeline[-1].judge(prepared, top=_TOP)
-        several = explain and len(trained.plan.used) > 1
-        unlike = _unlike(pipeline[0], prepared, queries, found[-1]) if several else [[]] * len(prepared)
-        lines = zip(queries.names, np.sort(decisions, axis=1), *found, unlike, strict=True)
-        for name, order, chance, why, columns in lines:
-            weights = zip(why.indices, why.weights, strict=True)
+        prepared = answers.prepared(queries.vectors)
+        found = list(answers.of_prepared(prepared, _TOP))
+        reasons = [answer.why for answer in found]
+        unlike = _unlike(answers.pipeline[0], prepared, queries, reasons) if several else [[]] * len(found)
+        for known, name, answer, columns in zip(queries.labels, queries.names, found, unlike, strict=True):
+            weights = zip(answer.why.indices, answer.why.weights, strict=True)
             pairs = [text for i, weight in weights for text in (called(i), f"{weight:.6g}")]
             because = pairs + [""] * (2 * _TOP - len(pairs))
-            row = [str(name), str(why.label), f"{chance.max():.6g}", f"{order[-1] - order[-2]:.6g}", *because]
-            yield [*row, *columns]
-
-
-def _witness_names(trained: "Model", explain: bool) -> Callable[[int], str]:
-    """What a training sample is called: its name, with its text, or with its values if they are asked for."""
-    from ancr._core.messages import shown_cells
-    from ancr.samples.sample_set import shown_cell
-
-    columns = list(trained.plan.kinds)
-    if not columns or not (explain or trained.plan.text is not None):
-        return lambda i: str(trained.names[i])
-
-    @cache
-    def called(i: int) -> str:
-        cells = [(name, shown_cell(value)) for name, value in zip(columns, trained.samples[i], strict=True)]
-        return f"{trained.names[i]}: {shown_cells(cells, most=len(cells), longest=2000)}"
-
-    return called
+            numbers = (f"{number:.15g}" for number in (answer.probabilities.max(), answer.margin))
+            row = [str(name), answer.label, *numbers, *because]
+            yield known, [*row, *columns]
 
 
 def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list[list[str]]:
@@ -159,3 +189,32 @@ def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list
 
     cells = dict(zip(columns.plan_.names, queries.vectors.T, strict=True))
     return [["; ".join(map(str, each))] for each in unlike_columns(columns, prepared, cells, found)]
+
+
+@click.command()
+@click.argument("model", type=FILE)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 in a container.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
+)
+@click.option("--most-mb", default=16, show_default=True, type=click.IntRange(1, 1024), help="Largest request, in MB.")
+def serve(model: Path, host: str, port: int, most_mb: int) -> None:
+    """Answer requests over HTTP with a MODEL that `ancr train` saved.
+
+    POST /predict takes JSON: {"rows": [{"column": value, ...}, ...]}, or lists of values in the order of training; of a
+    model of images also one image as the body. Each answer has a label, probabilities, a margin and the training
+    samples that decided. GET /health, /model and /metrics say how the server is. If ANCR_TOKEN is set, requests must
+    bring it as `Authorization: Bearer TOKEN`. Nothing is written to disk. SIGTERM and Ctrl-C end it after the requests
+    that are on their way.
+
+    \b
+    Example (wine-model.npz is what ancr train wrote):
+      ancr serve wine-model.npz --port 8000
+    """
+    with readable_errors():
+        try:
+            from ancr.serving.model_server import serve_model
+        except ImportError as error:
+            wanted = "pip install starlette uvicorn httptools pillow"
+            raise ImportError(f"a server needs {error.name}: {wanted}") from error
+        serve_model(model, host, port, os.environ.get("ANCR_TOKEN", ""), most_mb * 2**20, say)

@@ -54,7 +54,8 @@ _COLUMNS = (
         "kinds",
         multiple=True,
         metavar="COLUMN=KIND",
-        help="What a column is: number, yes/no, date, category or text; may be repeated. Default: recognised.",
+        help="What a column is: number, yes/no, date, category, text, or text:MODEL, the folder or name of a "
+        "sentence-transformers model on this machine; may be repeated. Default: recognised.",
     ),
     click.option(
         "--columns",
@@ -160,10 +161,10 @@ def asked_kinds(drop: Iterable[str], name: str | None, pairs: Iterable[str], fil
         if not isinstance(asked, dict) or not all(isinstance(kind, str) for kind in asked.values()):
             raise ValueError(f'--columns {file}: expected a table [columns] of lines name = "kind"')
     for pair in pairs:
-        column, equals, kind = pair.rpartition("=")
-        if not equals:
+        at = pair.find("=text:") if "=text:" in pair else pair.rfind("=")  # the path of a model may have a "=", too
+        if at < 0:
             raise ValueError(f"--column {pair!r}, but expected COLUMN=KIND")
-        asked[column] = kind
+        asked[pair[:at]] = pair[at + 1 :]
     return {**asked, **dict.fromkeys(drop, "drop"), **({name: "id"} if name else {})}
 
 

@@ -1,7 +1,7 @@
 """Commands that run experiments: ``ancr reproduce`` and ``ancr compare``."""
 
-import math
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
@@ -96,10 +96,21 @@ def reproduce(
         _run(Experiment("Reproduction of the ANCR paper", sources, plans, output, _command()), jobs, figures)
 
 
-def _minutes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("nan is not a number of minutes.")
-    return value
+class _Duration(click.ParamType):
+    """A time such as ``5m``, ``90s`` or ``1h30m``, in seconds; a number alone is in minutes."""
+
+    name = "TIME"
+    _FORM = re.compile(r"(?:(\d+\.?\d*)h)?(?:(\d+\.?\d*)m)?(?:(\d+\.?\d*)s)?")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds; what is no time above zero is refused."""
+        text = value.strip()
+        found = self._FORM.fullmatch(f"{text}m" if text.replace(".", "", 1).isdecimal() else text)
+        units = zip(found.groups(), (3600.0, 60.0, 1.0), strict=True) if found else ()
+        seconds = sum((float(part) * unit for part, unit in units if part), start=0.0)
+        if not seconds > 0.0:
+            self.fail(f"{value!r} is no time above zero; write 5m, 90s or 1h30m.", param, ctx)
+        return seconds
 
 
 @click.command()
@@ -113,10 +124,10 @@ def _minutes(context: click.Context, option: click.Parameter, value: float | Non
     "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
 )
 @click.option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    callback=_minutes,
-    help="Minutes after which to report what is done.",
+    "--time",
+    "time_limit",
+    type=_Duration(),
+    help="Time to stay within, such as 5m or 1h30m: cells of the slowest methods are left out first, and it is said.",
 )
 @click.option(
     "--protocol",
@@ -169,7 +180,7 @@ def compare(
     with readable_errors(), _options_named(), _resumable(output):
         from ancr._core.files import check_folder
         from ancr.comparison.cells import open_results
-        from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison
+        from ancr.comparison.run import DEFAULT_PROTOCOLS, plan_comparison, run_comparison, write_tracebacks
         from ancr.comparison.runner import FailedCellsError
         from ancr.comparison.split_sources import UserSource
 
@@ -181,26 +192,28 @@ def compare(
         file = open_results(output, [source])
         say(f"The report will be written to {output / 'report.html'}")
         say_of(data, samples, source.plan)
-        seconds = None if time_limit is None else 60 * time_limit
         try:
-            comparison = run_comparison(source, plans, file, jobs, seconds, figures, _command())
+            comparison = run_comparison(source, plans, file, jobs, time_limit, figures, _command())
         except FailedCellsError as error:  # every cell
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(f"{error}{write_tracebacks(error, output)}") from error
         _write_comparison(comparison, output)
 
 
 def _write_comparison(comparison: "Comparison", output: Path) -> None:
     from ancr.comparison.comparison_page import write_comparison
+    from ancr.comparison.run import write_tracebacks
 
     write_comparison(comparison, output)
     answer, report = comparison.answer, output / "report.html"
     training = [f"To train {answer.trains}: {answer.command}"] if answer.command else []
     _show([comparison.table()], [*answer.lines(), *training], comparison.notes, report)
     if comparison.failed:
-        raise click.ClickException(f"{comparison.failed}; the others are in {report}")
+        where = write_tracebacks(comparison, output)
+        raise click.ClickException(f"{comparison.failed}{where}; the others are in {report}")
 
 
 def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
+    from ancr.comparison.run import write_tracebacks
     from ancr.comparison.runner import FailedCellsError
 
     experiment.file  # noqa: B018  refuses results on other data before anything is said
@@ -208,8 +221,9 @@ def _run(experiment: "Experiment", jobs: int | None, figures: bool) -> None:
     try:
         report = experiment.run(jobs, figures)
     except FailedCellsError as error:
+        where = write_tracebacks(error, experiment.page.parent)
         kept = f"; the others are in {experiment.page}" if error.cells else ""
-        raise click.ClickException(f"{error}{kept}") from error
+        raise click.ClickException(f"{error}{where}{kept}") from error
     _show([table.plain() for table in report.tables], report.findings, report.notes, experiment.page)
 
 

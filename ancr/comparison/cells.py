@@ -8,10 +8,10 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import Field, asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,33 +20,11 @@ from ancr._core.jsonl import JsonLines
 from ancr.comparison.split_sources import Split, SplitSource
 
 _HARD, _WITNESSES = 12, 4
-Key = tuple[str, str, str, str, str, int]
+_Part = TypeVar("_Part")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One method on one split. Accuracy is in percent, times in seconds on one thread.
-
-    Attributes
-    ----------
-    params : dict
-        Parameters of the classifier.
-    data : str
-        Digest of a user's own samples, labels and split; empty for the data sets of the registry.
-    origin : str
-        Path of a user's own data; empty for the data sets of the registry.
-    chosen : dict
-        Parameters that the classifier chose itself on the training set.
-    before : str
-        Preprocessing of the samples; empty if there is none.
-    certified : float or None
-        Share of the test queries whose code is feasible with a duality gap within tolerance; None for methods
-        without a certificate.
-    versions : dict
-        Versions of Python and of the libraries used.
-    platform : str
-        Operating system and machine.
-    """
+class Key(NamedTuple):
+    """What identifies an experiment, whatever its result."""
 
     dataset: str
     features: str
@@ -54,25 +32,107 @@ class Cell:
     method: str
     protocol: str
     draw: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an experiment started from, besides its key.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of everything random.
+    params : dict
+        Parameters of the classifier.
+    before : str
+        Preprocessing of the samples; empty if there is none.
+    data : str
+        Digest of a user's own samples, labels and split; empty for the data sets of the registry.
+    origin : str
+        Path of a user's own data; empty for the data sets of the registry.
+    """
+
     seed: int
     params: dict[str, Any] = field(hash=False)
+    before: str = ""
+    data: str = ""
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came out. Accuracy is in percent, times in seconds on one thread.
+
+    Attributes
+    ----------
+    chosen : dict
+        Parameters that the classifier chose itself on the training set.
+    certified : float or None
+        Share of the test queries whose code is feasible with a duality gap within tolerance; None for methods
+        without a certificate.
+    """
+
     accuracy: float
     n_test: int
     fit_s: float
     predict_s: float
     n_train: int = 0
-    before: str = ""
-    data: str = ""
-    origin: str = ""
     chosen: dict[str, Any] = field(default_factory=dict, hash=False)
     certified: float | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Versions of Python and of the libraries used; operating system and machine."""
+
     versions: dict[str, str] = field(default_factory=dict, hash=False)
     platform: str = ""
 
-    @property
-    def key(self) -> Key:
-        """The fields that identify the experiment, whatever its result."""
-        return self.dataset, self.features, self.setting, self.method, self.protocol, self.draw
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one split; a line of ``cells.jsonl`` has the fields of its four parts side by side."""
+
+    key: Key
+    given: Given
+    measured: Measured
+    machine: Machine = field(default=Machine())
+
+    def to_line(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {**self.key._asdict(), **asdict(self.given), **asdict(self.measured), **asdict(self.machine)}
+
+    @classmethod
+    def from_line(cls, values: Mapping[str, Any]) -> "Cell":
+        """The cell that `to_line` wrote; a later release may add fields, and those are ignored.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a field is missing or of another type.
+        """
+        return cls(_part(Key, values), _part(Given, values), _part(Measured, values), _part(Machine, values))
+
+
+def _part(kind: Callable[..., _Part], values: Mapping[str, Any]) -> _Part:
+    known = {name: type_ for name, type_ in kind.__annotations__.items() if name in values}
+    for name, type_ in known.items():
+        _check_field(name, _KINDS.get(name, type_), values[name])
+    return kind(**{name: values[name] for name in known})
+
+
+def _check_field(name: str, kind: Any, value: Any) -> None:
+    """Raise a ValueError if a value is not of the type of its field; a number must be finite."""
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    if number and not math.isfinite(value):
+        raise ValueError(f"{name} is {value}")
+    if not (isinstance(value, kind) or (number and isinstance(float(value), kind))):
+        expected = getattr(kind, "__name__", "a number")
+        raise ValueError(f"{name} is {str(value)[:40]!r}, but expected {expected}")
+
+
+# Types that `isinstance` cannot check.
+_KINDS: dict[str, Any] = dict.fromkeys(("params", "chosen", "versions"), dict)
 
 
 class CellFile:
@@ -103,36 +163,17 @@ class CellFile:
 
     def _parse(self, number: int, line: bytes) -> Cell:
         try:
-            values = json.loads(line)
-            # A later release may add fields; unknown fields are ignored.
-            known = [each for each in fields(Cell) if each.name in values]
-            for each in known:
-                _check_field(each, values[each.name])
-            return Cell(**{each.name: values[each.name] for each in known})
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            reason = str(error).replace("Cell.__init__() ", "")
+            return Cell.from_line(json.loads(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = str(error).partition("__() ")[2] or error  # without the name of a constructor
             raise ValueError(
                 f"{self.path}, line {number} is not a cell: {reason}. Remove that line and run again"
             ) from None
 
     def append(self, cell: Cell) -> None:
         """Append one cell as one line."""
-        self._lines.append([asdict(cell)], sort_keys=True)
+        self._lines.append([cell.to_line()], sort_keys=True)
         self.cells.append(cell)
-
-
-def _check_field(each: Field[Any], value: Any) -> None:
-    """Raise a ValueError if a value is not of the type of its field; a number must be finite."""
-    number, kind = isinstance(value, float | int) and not isinstance(value, bool), _KINDS.get(each.name, each.type)
-    if number and not math.isfinite(value):
-        raise ValueError(f"{each.name} is {value}")
-    if not (isinstance(value, kind) or (number and isinstance(float(value), kind))):
-        expected = getattr(kind, "__name__", "a number")
-        raise ValueError(f"{each.name} is {str(value)[:40]!r}, but expected {expected}")
-
-
-# Types that `isinstance` cannot check.
-_KINDS: dict[str, Any] = dict.fromkeys(("params", "chosen", "versions"), dict)
 
 
 def open_results(folder: Path, sources: Sequence[SplitSource]) -> CellFile:
@@ -146,9 +187,9 @@ def open_results(folder: Path, sources: Sequence[SplitSource]) -> CellFile:
     file, own = CellFile(folder / "cells.jsonl"), any(each.digest for each in sources)
     # The paper's data sets may share a folder: `reproduce` shows those that it is asked for and keeps all cells.
     others = {
-        cell.dataset: cell.origin
+        cell.key.dataset: cell.given.origin
         for cell in file.cells
-        if (own or cell.data) and not any(_is_of(cell, each) for each in sources)
+        if (own or cell.given.data) and not any(_is_of(cell, each) for each in sources)
     }
     if others:
         names = ", ".join(f"{name} ({origin})" if origin else name for name, origin in sorted(others.items()))
@@ -161,19 +202,20 @@ def open_results(folder: Path, sources: Sequence[SplitSource]) -> CellFile:
 
 def _is_of(cell: Cell, source: SplitSource) -> bool:
     """Whether a cell is on the data of a source: the same file, even if changed, or the same content elsewhere."""
-    if cell.dataset != source.name or bool(cell.data) != bool(source.digest):
+    if cell.key.dataset != source.name or bool(cell.given.data) != bool(source.digest):
         return False
-    return cell.data == source.digest or cell.origin in ("", source.origin)
+    return cell.given.data == source.digest or cell.given.origin in ("", source.origin)
 
 
 def seconds(cells: Iterable[Cell]) -> float:
     """Time of all cells, each on one thread."""
-    return sum(cell.fit_s + cell.predict_s for cell in cells)
+    return sum(cell.measured.fit_s + cell.measured.predict_s for cell in cells)
 
 
 def platforms(cells: Iterable[Cell]) -> list[tuple[str, str]]:
     """Platforms and library versions that computed the cells; several if cells come from several machines."""
-    return sorted({(cell.platform, ", ".join(f"{n} {v}" for n, v in cell.versions.items())) for cell in cells})
+    machines = [cell.machine for cell in cells]
+    return sorted({(each.platform, ", ".join(f"{n} {v}" for n, v in each.versions.items())) for each in machines})
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,13 @@ from ancr.comparison.charts import (
     matrix_chart,
     write_charts,
 )
+from ancr.comparison.measures import calibration_bins, calibration_error
 from ancr.comparison.significance import wilson_interval
-from ancr.comparison.table_formats import write_tables
+from ancr.comparison.table_formats import to_csv, write_tables
 from ancr.comparison.verdict import confusion, learning_means
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison, MethodResult
-
-_BINS = 8
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ def page(comparison: Comparison) -> str:
         "comparison.html.j2",
         comparison=comparison,
         answer=comparison.answer,
+        rows=list(zip(comparison.results, comparison.records(), strict=True)),
+        numbers=to_csv(comparison.table()),
         charts=[chart for chart in comparison.charts if not chart.failure],
         hard=hard_samples(comparison),
         notes=comparison.notes + failures(comparison.charts),
@@ -131,19 +132,18 @@ def calibration_chart(comparison: Comparison) -> Chart | None:
 
 
 def _calibration(comparison: Comparison, result: MethodResult) -> tuple[Series, float]:
-    """The curve, and the mean distance of stated and found, weighted by samples."""
+    """The curve, and the mean distance of stated and found."""
     right = result.pooled("predicted") == comparison.truth[result.pooled("rows")]
     chance = result.pooled("chance")
-    bins = np.array_split(np.argsort(chance, kind="stable"), min(_BINS, max(1, len(chance) // 15)))
+    bins = calibration_bins(chance)
     stated, found = ([float(100 * values[part].mean()) for part in bins] for values in (chance, right))
     low, high = (100 * np.array([wilson_interval(right[part].sum(), len(part)) for part in bins])).T.tolist()
-    error = float(np.average(np.abs(np.subtract(stated, found)), weights=[len(part) for part in bins]))
-    return Series("found", stated, found, low, high), error
+    return Series("found", stated, found, low, high), calibration_error(chance, right)
 
 
 def learning_chart(comparison: Comparison) -> Chart | None:
     """Accuracy against the number of training samples."""
-    learned = {cell.method for cell in comparison.learning}
+    learned = {cell.key.method for cell in comparison.learning}
     series = [_learning_series(comparison, each.name) for each in comparison.results if each.name in learned]
     if not series:
         return None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,9 @@ import numpy as np
 from ancr._core.files import write_text
 from ancr._core.messages import shown_time
 from ancr.comparison import comparison_page, verdict
-from ancr.comparison.cells import Answers, Cell, seconds
+from ancr.comparison.cells import Answers, Cell, Measured, seconds
 from ancr.comparison.charts import Chart
+from ancr.comparison.measures import Measures
 from ancr.comparison.runner import Plan
 from ancr.comparison.significance import REGION, WIDENING, judge, outcome, paired_gap, wilson_interval
 from ancr.comparison.split_sources import UserSource
@@ -51,10 +52,15 @@ class MethodResult:
     p_value: float | None = None
     behind: float = 0.0
 
+    @property
+    def measured(self) -> list[Measured]:
+        """What came out on each split."""
+        return [cell.measured for cell in self.cells.values()]
+
     @cached_property
     def accuracies(self) -> np.ndarray:
         """Accuracy in percent on each split."""
-        return np.array([cell.accuracy for cell in self.cells.values()])
+        return np.array([each.accuracy for each in self.measured])
 
     @property
     def mean(self) -> float:
@@ -104,17 +110,17 @@ class MethodResult:
     @property
     def n_tested(self) -> int:
         """Number of different samples that were tested."""
-        return len(np.unique(self.pooled("rows"))) if self.answers else sum(c.n_test for c in self.cells.values())
+        return len(np.unique(self.pooled("rows"))) if self.answers else sum(each.n_test for each in self.measured)
 
     @property
     def fit_s(self) -> float:
         """Mean time to fit, the search for settings included, in seconds on one thread."""
-        return float(np.mean([cell.fit_s for cell in self.cells.values()]))
+        return float(np.mean([each.fit_s for each in self.measured]))
 
     @property
     def predict_s(self) -> float:
         """Mean time to classify one sample, in seconds on one thread."""
-        return sum(cell.predict_s for cell in self.cells.values()) / sum(cell.n_test for cell in self.cells.values())
+        return sum(each.predict_s for each in self.measured) / sum(each.n_test for each in self.measured)
 
     @property
     def explains(self) -> bool:
@@ -124,7 +130,7 @@ class MethodResult:
     @property
     def chosen(self) -> str:
         """The settings chosen on most splits, as text."""
-        texts = [_settings(cell.chosen) for cell in self.cells.values()]
+        texts = [_settings(each.chosen) for each in self.measured]
         return max(dict.fromkeys(texts), key=texts.count)
 
     def pooled(self, what: str) -> np.ndarray:
@@ -140,6 +146,15 @@ class MethodResult:
         """Rows of the samples that were classified wrongly, once for each time."""
         rows = self.pooled("rows")
         return rows[self.pooled("predicted") != truth[rows]]
+
+
+def _measured(measures: Measures | None) -> dict[str, float | None]:
+    """Measures as entries of a record."""
+    return dict.fromkeys(each.name for each in fields(Measures)) if measures is None else asdict(measures)
+
+
+def _shown(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _settings(chosen: Mapping[str, Any]) -> str:
@@ -166,6 +181,8 @@ class Comparison:
         Remarks about this run.
     failed : str
         Which cells failed and why; empty if none did.
+    tracebacks : str
+        Where in the code they failed, once for each reason.
 
     Examples
     --------
@@ -183,6 +200,7 @@ class Comparison:
     command: str = ""
     notes: list[str] = field(default_factory=list)
     failed: str = ""
+    tracebacks: str = ""
 
     @classmethod
     def of(cls, source: UserSource, plans: Iterable[Plan], cells: Iterable[Cell]) -> "Comparison":
@@ -265,8 +283,15 @@ class Comparison:
         try:
             import pandas as pd
         except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install 'ancr[data]'") from error
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
         return pd.DataFrame(self.records())
+
+    def measures(self, result: MethodResult) -> Measures | None:
+        """What is measured of a method beside its accuracy; None where its answers are not kept."""
+        if not result.answers:
+            return None
+        truth = self.truth[result.pooled("rows")]
+        return Measures.of(truth, *map(result.pooled, ("predicted", "chance", "chance_of_truth")))
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of `to_frame` as dictionaries; needs no pandas."""
@@ -283,6 +308,7 @@ class Comparison:
                 "predict_s": result.predict_s,
                 "splits": len(result.cells),
                 "chosen": result.chosen,
+                **_measured(self.measures(result)),
             }
             for result in self.results
         ]
@@ -300,13 +326,16 @@ class Comparison:
     def table(self) -> Table:
         """The methods as a table for the terminal and for Markdown, CSV and LaTeX files."""
         lines = []
-        for result in self.results:
+        for result, record in zip(self.results, self.records(), strict=True):
             times = shown_time(result.fit_s), shown_time(result.predict_s)
             accuracy = f"{result.accuracy_text} {result.symbol or ' '}"
-            lines.append([result.name, result.protocol, accuracy, result.behind_text, result.p_text, *times])
-        header = ["method", "protocol", self.source.typical, "at most behind", "p", "training", "per sample"]
+            beside = [_shown(record["balanced_accuracy"]), _shown(record["f1"]), _shown(record["log_loss"], 3)]
+            lines.append([result.name, result.protocol, accuracy, result.behind_text, *beside, *times])
+        header = ["method", "protocol", self.source.typical, "at most behind", "balanced", "F1", "log loss"]
+        header += ["training", "per sample"]
         numbers = [["" if value is None else value for value in record.values()] for record in self.records()]
-        title, notes = f"{self.source.title}: accuracy in %", [*self.legend, "Times on one thread."]
+        title = f"{self.source.title}: accuracy in %"
+        notes = [*self.legend, "Balanced accuracy and F1: mean over the classes, in %. Times on one thread."]
         return Table(self.source.name, title, header, lines, [list(self.records()[0]), *numbers], notes)
 
     def to_html(self) -> str:

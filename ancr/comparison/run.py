@@ -5,7 +5,7 @@ import re
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -13,14 +13,22 @@ from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX
 from typing import Any
 
-from ancr._core.files import check_folder
+from ancr._core.files import check_folder, write_text
 from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
 from ancr.comparison.cells import Cell, CellFile, open_results
 from ancr.comparison.own_methods import is_import_path, load_method, method_name, own_method
 from ancr.comparison.protocols import Method, check_protocols
 from ancr.comparison.result import Comparison
-from ancr.comparison.runner import FailedCellsError, Plan, TimeIsUpError, make_plans, not_shown, run_missing
+from ancr.comparison.runner import (
+    FailedCellsError,
+    Plan,
+    TimeIsUpError,
+    UnfinishedCellsError,
+    make_plans,
+    not_shown,
+    run_missing,
+)
 from ancr.comparison.split_sources import UserSource, learning_setting
 from ancr.samples.readers import samples_in_memory
 from ancr.samples.sample_set import DataWarning
@@ -40,6 +48,7 @@ def compare(
     folds: int | None = None,
     repeats: int = 1,
     standardize: bool | None = None,
+    kinds: Mapping[str, str] | None = None,
     protocols: str | Sequence[str] = DEFAULT_PROTOCOLS,
     learning_curve: bool = True,
     time_limit: float | None = None,
@@ -67,6 +76,9 @@ def compare(
     standardize : bool or None, default=None
         Scale each column. None leaves it to the training folds: the columns are standardized for all methods alike if
         nearest neighbours are right more often so. Images are used as they are. The report says what was done.
+    kinds : dict or None, default=None
+        What some columns of a frame are, by name, as for `ancr.table_pipeline`; the others are recognised. ``"id"``
+        names the samples in the report.
     protocols : sequence of {"cv", "paper", "exact"}, default=("cv",)
         Where methods get their settings from: chosen on the training folds, or as the paper has them.
     learning_curve : bool, default=True
@@ -106,11 +118,11 @@ def compare(
     if output is not None:
         with naming("output"):
             check_folder(Path(output) / "report.html", create=True)  # before the work
-    everything = samples_in_memory(X, y, name, image_shape)
+    everything = samples_in_memory(X, y, name, image_shape, kinds or {})
     if everything.n_unlabelled:
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
     samples = everything.labelled()
-    source = UserSource(samples, folds, standardize, repeats)
+    source = UserSource(samples, folds, standardize, repeats, kinds)
     for line in source.warnings:
         warnings.warn(line, DataWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
@@ -118,6 +130,7 @@ def compare(
         result = compare_source(source, methods, protocols, folder, jobs, time_limit, learning_curve)
     if output is not None:
         result.save(folder / "report.html")
+        write_tracebacks(result, folder)
     return result
 
 
@@ -220,14 +233,17 @@ def run_comparison(
     notes = [*source.warnings, *not_shown(file, plans)]
     if any(plan.method in _FAMILY for plan in plans):
         warm_up()  # the time to compile is not the time of the method that happens to be first
-    cells, complaint = _run(plans, file, jobs, deadline)
+    cells, problem = _run(plans, file, jobs, deadline)
     comparison = Comparison.of(source, plans, cells)
     learned: list[Cell] = []
-    if learning_curve and not complaint:
-        learned, complaint = _run(_learning_plans(comparison, plans), file, jobs, deadline)
-    notes += [f"{complaint}."] if complaint else []
-    failed = complaint if " failed: " in complaint else ""
-    return replace(comparison, learning=learned, command=command, notes=notes, failed=failed)
+    if learning_curve and problem is None:
+        learned, problem = _run(_learning_plans(comparison, plans), file, jobs, deadline)
+    comparison = replace(comparison, learning=learned, command=command, notes=notes)
+    if problem is None:
+        return comparison
+    if isinstance(problem, FailedCellsError):
+        comparison = replace(comparison, failed=str(problem), tracebacks=problem.tracebacks)
+    return replace(comparison, notes=[*notes, f"{problem}."])
 
 
 def _deadline(time_limit: float | None) -> float | None:
@@ -239,21 +255,31 @@ def _deadline(time_limit: float | None) -> float | None:
     return None if time_limit > TIMEOUT_MAX else time.monotonic() + time_limit
 
 
-def _run(plans: Sequence[Plan], file: CellFile, jobs: int | None, deadline: float | None) -> tuple[list[Cell], str]:
-    """``(cells, complaint)``: the cells that were finished, and why the others were not."""
+def _run(
+    plans: Sequence[Plan], file: CellFile, jobs: int | None, deadline: float | None
+) -> tuple[list[Cell], UnfinishedCellsError | None]:
+    """``(cells, problem)``: the cells that were finished, and why the others were not."""
     try:
         with warnings.catch_warnings():
             # The comparison says it once, for all cells.
             warnings.filterwarnings("ignore", "the columns of X differ in scale", UserWarning)
-            return run_missing(plans, file, jobs, deadline), ""
+            return run_missing(plans, file, jobs, deadline), None
     except FailedCellsError as error:
         if not error.cells:
             raise
-        return error.cells, str(error)
+        return error.cells, error
     except TimeIsUpError as error:
         if not error.cells:
             raise ValueError("no cell was finished within the time limit; allow more, or fewer methods") from error
-        return error.cells, f"{error}; the same command without the limit runs them"
+        return error.cells, TimeIsUpError(f"{error}; the same command without the limit runs them", error.cells)
+
+
+def write_tracebacks(failed: Comparison | FailedCellsError, folder: Path) -> str:
+    """Write the tracebacks of failed cells to ``errors.txt``, and say so; empty if there are none."""
+    if not failed.tracebacks:
+        return ""
+    write_text(folder / "errors.txt", failed.tracebacks)
+    return f"; the traceback is in {folder / 'errors.txt'}"
 
 
 def _learning_plans(comparison: Comparison, plans: Sequence[Plan]) -> list[Plan]:

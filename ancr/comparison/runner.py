@@ -11,7 +11,7 @@ import json
 import platform
 import re
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +19,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
+from traceback import extract_tb, format_exception
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,18 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ancr._core.arrays import concat
-from ancr._core.messages import one_line
+from ancr._core.messages import counted, joined, one_line, shown_time
 from ancr._core.progress import progress_bars
 from ancr.certificate.solution import Solution
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import described
 from ancr.classifiers.settings import chosen
-from ancr.comparison.cells import Answers, Cell, CellFile, Key
+from ancr.comparison.cells import Answers, Cell, CellFile, Given, Key, Machine, Measured
 from ancr.comparison.protocols import Method
 from ancr.comparison.split_sources import Split, SplitSource, learning_share
+
+# Seconds between two looks at what was left out for lack of time.
+_LOOK = 1.0
 
 
 class UnfinishedCellsError(RuntimeError):
@@ -49,7 +53,26 @@ class UnfinishedCellsError(RuntimeError):
 
 
 class FailedCellsError(UnfinishedCellsError):
-    """Some cells failed; the message names them and the reasons."""
+    """Some cells failed; the message names each reason once, and ``tracebacks`` has one for each."""
+
+    def __init__(self, failed: Sequence[tuple["Plan", BaseException]], of: int, cells: Iterable[Cell]) -> None:
+        alike: dict[tuple[str, object], list[tuple[Plan, BaseException]]] = {}
+        for plan, error in failed:
+            alike.setdefault((plan.method, _origin(error)), []).append((plan, error))
+        first = [group[0] for group in alike.values()]
+        reasons = [_reason(*group[0], len(group) - 1) for group in alike.values()][:5]
+        super().__init__(f"{len(failed)} of {of} cells failed: {'; '.join(reasons)}", cells)
+        self.tracebacks = "\n".join(f"{plan}\n{''.join(format_exception(error))}" for plan, error in first)
+
+
+def _origin(error: BaseException) -> object:
+    """Type of an error and the line that raised it: its message may hold numbers that differ."""
+    frames = extract_tb(error.__traceback__)
+    return type(error), (frames[-1].filename, frames[-1].lineno) if frames else one_line(error)
+
+
+def _reason(plan: "Plan", error: BaseException, more: int) -> str:
+    return f"{plan}: {one_line(error)}" + (f" (and {counted(more, 'more cell')} for the same reason)" if more else "")
 
 
 class TimeIsUpError(UnfinishedCellsError):
@@ -73,8 +96,8 @@ class Plan:
 
     @property
     def key(self) -> Key:
-        """The fields that identify the experiment, as in `Cell.key`."""
-        return (self.source.name, self.source.features, self.setting, self.method, self.protocol, self.draw)
+        """What identifies the experiment, as in `Cell.key`."""
+        return Key(self.source.name, self.source.features, self.setting, self.method, self.protocol, self.draw)
 
     @property
     def answers_path(self) -> Path | None:
@@ -87,7 +110,7 @@ class Plan:
     def is_answered_by(self, cell: Cell | None) -> bool:
         """Whether a cell of this key was run with the same settings on the same data."""
         wanted = (self.recipe.params, preparation(self.recipe.build()), self.source.digest)
-        if cell is None or (cell.params, cell.before, cell.data) != wanted:
+        if cell is None or (cell.given.params, cell.given.before, cell.given.data) != wanted:
             return False
         return self.answers_path is None or self.answers_path.exists()
 
@@ -103,23 +126,18 @@ class Plan:
         labels = checked_labels(predicted, split)
         if self.answers_path is not None:  # before the cell: a cell in the file has its answers
             Answers.of(classifier, split, labels).write(self.answers_path)
-        return Cell(
-            *self.key,
-            seed=self.draw,
-            params=self.recipe.params,
+        source, before = self.source, preparation(classifier)
+        measured = Measured(
             accuracy=100.0 * float(np.mean(labels == split.truth)),
             n_test=len(split.truth),
             fit_s=fitted - start,
             predict_s=done - fitted,
             n_train=len(split.y),
-            before=preparation(classifier),
-            data=self.source.digest,
-            origin=self.source.origin,
             chosen=described(classifier),
             certified=certified_share(),
-            versions=versions(),
-            platform=platform.platform(),
         )
+        given = Given(self.draw, self.recipe.params, before, source.digest, source.origin)
+        return Cell(self.key, given, measured, Machine(versions(), platform.platform()))
 
     def __str__(self) -> str:
         return f"{self.method} ({self.protocol}) on {self.source.name} {self.setting}, draw {self.draw}"
@@ -170,7 +188,7 @@ def make_plans(
 
 def not_shown(file: CellFile, plans: Iterable[Plan]) -> list[str]:
     """A note on the cells of a file that are in none of the plans; empty if there are none."""
-    kept = {cell.key for cell in file.cells if learning_share(cell.setting) is None} - {plan.key for plan in plans}
+    kept = {cell.key for cell in file.cells if learning_share(cell.key.setting) is None} - {plan.key for plan in plans}
     return [f"{len(kept)} further cells in cells.jsonl, of other methods or settings, are not shown."] if kept else []
 
 
@@ -188,7 +206,8 @@ def run_missing(
     jobs : int or None
         Cells to run in parallel; None means one per core.
     deadline : float or None
-        Value of ``time.monotonic()`` at which cells that are not finished are given up.
+        Value of ``time.monotonic()`` at which cells that are not finished are given up. Before that, cells of the
+        slowest methods are left out where all that wait would take longer.
 
     Returns
     -------
@@ -205,57 +224,133 @@ def run_missing(
     known = {cell.key: cell for cell in file.cells}
     # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
     done = {plan.key: known[plan.key] for plan in plans if plan.is_answered_by(known.get(plan.key))}
-    missing, failures = [plan for plan in plans if plan.key not in done], []
+    missing = [plan for plan in plans if plan.key not in done]
+    failed: list[tuple[Plan, BaseException]] = []
+    schedule, accuracies = Schedule(missing, jobs or cpu_count(), deadline), defaultdict(list)
     with progress_bars(Counter(plan.method for plan in plans)) as advance:
+
+        def count(cell: Cell) -> None:
+            method = cell.key.method
+            accuracies[method].append(cell.measured.accuracy)
+            advance(method, f"{np.mean(accuracies[method]):.1f} %")
+
         for cell in done.values():
-            advance(cell.method)
-        for plan, outcome in _run_in_threads(missing, jobs or cpu_count(), deadline):
+            count(cell)
+        for plan, outcome in _run_in_threads(schedule):
             if isinstance(outcome, Cell):
                 file.append(outcome)
                 done[plan.key] = outcome
-                advance(plan.method)
+                count(outcome)
             else:
-                failures.append(f"{plan}: {one_line(outcome)}")
+                failed.append((plan, outcome))
     cells = [done[plan.key] for plan in plans if plan.key in done]
-    if failures:
-        reasons = "; ".join(failures[:5])
-        raise FailedCellsError(f"{len(failures)} of {len(missing)} cells failed: {reasons}", cells)
+    if failed:
+        raise FailedCellsError(failed, len(missing), cells) from failed[0][1]
     if len(cells) < len(plans):
-        raise TimeIsUpError(f"{len(plans) - len(cells)} cells were not finished within the time limit", cells)
+        slow = f", those of the slowest methods first: {schedule.left_out}" if schedule.left_out else ""
+        raise TimeIsUpError(f"{len(plans) - len(cells)} cells were not finished within the time limit{slow}", cells)
     return cells
 
 
-def _run_in_threads(
-    plans: Sequence[Plan], jobs: int, deadline: float | None
-) -> Iterator[tuple[Plan, Cell | BaseException]]:
+class Schedule:
+    """The cells that wait; where a time limit is too short for all, those of the slowest methods are left out.
+
+    How long a cell takes is the mean over the finished cells of its method; a method of which none is finished counts
+    as quick, so that every method is tried once.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        The cells to run, in order.
+    jobs : int
+        How many run in parallel.
+    deadline : float or None
+        Value of ``time.monotonic()`` at which all must be finished.
+    """
+
+    def __init__(self, plans: Sequence[Plan], jobs: int, deadline: float | None) -> None:
+        self.total, self.jobs, self.deadline = len(plans), min(jobs, len(plans)), deadline
+        self._waiting, self._lock = deque(plans), Lock()
+        self._seconds: dict[str, list[float]] = defaultdict(list)
+        self._dropped: Counter[str] = Counter()
+
+    def take(self) -> Plan:
+        """The next cell to run; an `IndexError` where none is left."""
+        with self._lock:
+            while self.deadline is not None and self._too_long(self.deadline - time.monotonic()):
+                self._drop(max(self._known(), key=self._mean))
+            return self._waiting.popleft()
+
+    def finished(self, plan: Plan, seconds: float) -> None:
+        """Learn how long a cell took."""
+        with self._lock:
+            self._seconds[plan.method].append(seconds)
+
+    def stop(self) -> None:
+        """Let no further cell begin."""
+        with self._lock:
+            self._waiting.clear()
+
+    @property
+    def n_dropped(self) -> int:
+        """How many cells were left out so far."""
+        return sum(self._dropped.values())
+
+    @property
+    def left_out(self) -> str:
+        """The methods of which cells were left out, as text; empty if there are none."""
+        return joined([f"{name} ({shown_time(self._mean(name))} each)" for name in self._dropped] or [""])
+
+    def _known(self) -> set[str]:
+        """Methods that wait and of which a cell is finished."""
+        return {plan.method for plan in self._waiting if self._seconds[plan.method]}
+
+    def _mean(self, method: str) -> float:
+        return float(np.mean(self._seconds[method] or [0.0]))
+
+    def _too_long(self, left: float) -> bool:
+        expected = sum(self._mean(plan.method) for plan in self._waiting) / self.jobs
+        return expected > left and bool(self._known())
+
+    def _drop(self, method: str) -> None:
+        kept = [plan for plan in self._waiting if plan.method != method]
+        self._dropped[method] += len(self._waiting) - len(kept)
+        self._waiting = deque(kept)
+
+
+def _run_in_threads(schedule: Schedule) -> Iterator[tuple[Plan, Cell | BaseException]]:
     """Yield plans with their cells, or the errors that they ended with, as they finish.
 
     The threads end with the process: after Ctrl-C or the deadline, cells that are running are given up.
     """
-    waiting: deque[Plan] = deque(plans)
     outcomes: SimpleQueue[tuple[Plan, Cell | BaseException]] = SimpleQueue()
-    for _ in range(min(jobs, len(plans))):
-        Thread(target=_work, args=(waiting, outcomes), daemon=True).start()
+    threads = [Thread(target=_work, args=(schedule, outcomes), daemon=True) for _ in range(schedule.jobs)]
+    for thread in threads:
+        thread.start()
     with threadpool_limits(1):
         try:
-            for _ in plans:
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                yield outcomes.get(timeout=left)
-        except Empty:  # the deadline
-            pass
+            yielded = 0
+            while yielded + schedule.n_dropped < schedule.total:
+                left = None if schedule.deadline is None else max(0.0, schedule.deadline - time.monotonic())
+                with suppress(Empty):
+                    yield outcomes.get(timeout=_LOOK if left is None else min(left, _LOOK))
+                    yielded += 1
+                if left == 0.0:
+                    return
         finally:
-            waiting.clear()
+            schedule.stop()
 
 
-def _work(waiting: deque[Plan], outcomes: "SimpleQueue[tuple[Plan, Cell | BaseException]]") -> None:
+def _work(schedule: Schedule, outcomes: "SimpleQueue[tuple[Plan, Cell | BaseException]]") -> None:
     """Run plans until none is waiting."""
     with threadpool_limits(1), suppress(IndexError):  # OpenMP counts its threads per calling thread
         while True:
-            plan = waiting.popleft()
+            plan, start = schedule.take(), time.monotonic()
             try:
                 outcomes.put((plan, plan.run()))
             except BaseException as error:
                 outcomes.put((plan, error))
+            schedule.finished(plan, time.monotonic() - start)
 
 
 def preparation(classifier: Any) -> str:

@@ -18,7 +18,7 @@ from ancr.comparison.protocols import Method, methods_for
 from ancr.features.decoding import square_picture
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.doubts import doubts
-from ancr.samples.sample_set import Samples
+from ancr.samples.sample_set import Samples, of_images
 
 _FOLDS = 5  # unless the user says otherwise
 
@@ -114,7 +114,7 @@ class SplitSource:
 def _options(samples: Samples, standardize: bool | None, kinds: Mapping[str, str]) -> list[str]:
     """Options of a command that reads the same vectors from the same file."""
     label = ["--label", samples.label] if samples.label else []
-    features = [] if samples.features == "table" else ["--features", samples.features]
+    features = ["--features", samples.features] if of_images(samples.features) else []
     columns = [option for name, kind in kinds.items() for option in _column_option(name, kind)]
     asked = [] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"]
     return [*label, *features, *asked, *columns]
@@ -289,7 +289,7 @@ class UserSource(SplitSource):
 
     def sample_cells(self, row: int) -> list[tuple[str, str]]:
         """Columns and values of a sample of a table; empty for other data."""
-        return self._samples.cells(row) if self._samples.features == "table" else []
+        return self._samples.cells(row)
 
 
 _KEPT = " of the training part"

@@ -16,7 +16,7 @@ from ancr.comparison.split_sources import learning_share
 from ancr.selection.cross_validation import ANCRClassifierCV
 
 if TYPE_CHECKING:
-    from ancr.comparison.cells import Cell
+    from ancr.comparison.cells import Measured
     from ancr.comparison.result import Comparison, MethodResult
 
 _RISING = 0.5  # points of accuracy that the last part of the training samples must bring to count
@@ -143,17 +143,20 @@ def training_command(comparison: Comparison) -> str:
 
 def learning_means(comparison: Comparison, method: str) -> list[tuple[float, np.ndarray]]:
     """``[(n_train, accuracies)]`` of a method's learning curve, the whole training part last."""
-    points: dict[float, list[Cell]] = {}
+    points: dict[float, list[Measured]] = {}
     for cell in comparison.learning:
-        if cell.method == method:
-            points.setdefault(learning_share(cell.setting) or 1.0, []).append(cell)
+        if cell.key.method == method:
+            points.setdefault(learning_share(cell.key.setting) or 1.0, []).append(cell.measured)
     result = next(result for result in comparison.results if result.name == method)
-    groups = [points[share] for share in sorted(points)] + [list(result.cells.values())]
-    return [(float(np.mean([c.n_train for c in group])), np.array([c.accuracy for c in group])) for group in groups]
+    groups = [points[share] for share in sorted(points)] + [result.measured]
+    return [
+        (float(np.mean([each.n_train for each in group])), np.array([each.accuracy for each in group]))
+        for group in groups
+    ]
 
 
 def _more_samples(comparison: Comparison) -> str:
-    if not any(cell.method == comparison.best.name for cell in comparison.learning):
+    if not any(cell.key.method == comparison.best.name for cell in comparison.learning):
         return ""
     *_, (_, before), (size, after) = learning_means(comparison, comparison.best.name)
     gain, noise = after.mean() - before.mean(), 2 * _error_of_gain(comparison.best, before, after)
@@ -171,7 +174,7 @@ def _error_of_gain(result: MethodResult, before: np.ndarray, after: np.ndarray) 
     """Standard error of the gain: over the splits, or from the number of samples tested if there is one split."""
     if len(after) == len(before) > 1:
         return float(np.std(after - before, ddof=1)) / len(after) ** 0.5
-    tested = sum(cell.n_test for cell in result.cells.values())
+    tested = sum(each.n_test for each in result.measured)
     return float(sum(part.mean() * (100 - part.mean()) for part in (before, after)) / tested) ** 0.5
 
 

@@ -214,6 +214,6 @@ def _pooch() -> ModuleType:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("fetching data needs pooch: pip install 'ancr[data]'") from error
+        raise ImportError("fetching data needs pooch: pip install pooch requests filelock") from error
     pooch.get_logger().setLevel("WARNING")
     return pooch

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,10 +21,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ancr._core.arrays import Array, is_non_numpy, is_single, like, namespace, read_only, to_numpy, unit_rows
+from ancr._core.arrays import (
+    Array,
+    is_non_numpy,
+    is_single,
+    like,
+    namespace,
+    read_only,
+    take_rows,
+    to_numpy,
+    unit_rows,
+)
 from ancr._core.checks import check_rows
 
 if TYPE_CHECKING:
+    from ancr.dictionary.coordinates import Dictionary
     from ancr.dictionary.gram import Growth
     from ancr.dictionary.products import Queries
 
@@ -241,7 +252,41 @@ class Atoms:
 
 
 @dataclass(eq=False)
-class BaseDictionary(Atoms, ABC):
+class Provable(Atoms):
+    """Atoms with what a proof may rest on; coordinates leave no doubt."""
+
+    @property
+    def knows_lengths(self) -> bool:
+        """Whether ‖y‖² of a query is known, and not only its inner products with the atoms."""
+        return True
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether atoms and queries surely live in one space; inner products that a user gives may not."""
+        return True
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether XᵀX is positive semi-definite, so that every quadratic of the family is convex."""
+        return True
+
+    def value_rounding(self, rows: Array) -> float:
+        """What rounding can do to xᵀy in double precision beyond that of sums of products, as a share of ‖x‖·‖y‖."""
+        return 0.0
+
+    @property
+    def own_rounding(self) -> float:
+        """The same for the Gram matrix."""
+        return self.value_rounding(self.atoms)
+
+    @property
+    def n_distinct(self) -> int:
+        """At most so many atoms are neither zero nor equal to another one."""
+        return self.n_atoms
+
+
+@dataclass(eq=False)
+class BaseDictionary(Provable, ABC):
     """What dictionaries share, wherever samples live: products of the atoms with each other.
 
     Attributes
@@ -338,6 +383,11 @@ class BaseDictionary(Atoms, ABC):
         """The columns of the paper's X, as rows: (n_atoms, n_features); (0, 0) without coordinates."""
 
     @property
+    def located(self) -> Dictionary:
+        """The dictionary itself, for those who know that its atoms have coordinates; an error if they have none."""
+        raise TypeError("the atoms are known by their inner products alone and have no coordinates")
+
+    @property
     @abstractmethod
     def dimension(self) -> int:
         """Dimension of the space that the atoms can span: no more of them than this are independent."""
@@ -357,36 +407,14 @@ class BaseDictionary(Atoms, ABC):
         """The same dictionary in the other precision."""
 
     @property
+    def made_from(self) -> BaseDictionary | None:
+        """The dictionary that this one is derived from; None if it is derived from no other."""
+        return None
+
+    @property
     def in_safe_units(self) -> BaseDictionary:
         """Itself, where there are no coordinates to rescale."""
         return self
-
-    # --- what a proof may rest on
-
-    @property
-    def knows_lengths(self) -> bool:
-        """Whether ‖y‖² of a query is known, and not only its inner products with the atoms."""
-        return True
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether atoms and queries surely live in one space; inner products that a user gives may not."""
-        return True
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether XᵀX is positive semi-definite, so that every quadratic of the family is convex."""
-        return True
-
-    @property
-    def own_rounding(self) -> float:
-        """What rounding can do to inner products of the atoms beyond that of sums of products, as a share of ‖x‖²."""
-        return 0.0
-
-    @property
-    def n_distinct(self) -> int:
-        """At most so many atoms are neither zero nor equal to another one."""
-        return self.n_atoms
 
     @abstractmethod
     def eigenvalues(self, on_plane: bool) -> tuple[np.ndarray, float]:
@@ -410,6 +438,18 @@ def _among(classes: np.ndarray, found: np.ndarray, codes: np.ndarray) -> tuple[n
 def one_class(n_atoms: int) -> dict[str, Any]:
     """Order, classes and bounds of atoms that are all of one class."""
     return {"order": np.arange(n_atoms), "classes": np.zeros(1, int), "bounds": np.array([0, n_atoms])}
+
+
+def restricted(dictionary: Any, kept: np.ndarray) -> Any:
+    """The dictionary of some of its atoms, by their positions in ascending order; classes stay as they are."""
+    return replace(
+        dictionary,
+        atoms=take_rows(dictionary.atoms, kept),
+        order=dictionary.order[kept],
+        bounds=bounds_of(dictionary.labels[kept], dictionary.n_classes),
+        weights=None if dictionary.weights is None else dictionary.weights[kept],
+        n_given=dictionary.n_samples,
+    )
 
 
 def bounds_of(sorted_codes: np.ndarray, n_classes: int) -> np.ndarray:

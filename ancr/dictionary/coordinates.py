@@ -40,6 +40,11 @@ class Dictionary(BaseDictionary):
         return self.atoms
 
     @property
+    def located(self) -> Dictionary:
+        """Itself."""
+        return self
+
+    @property
     def dimension(self) -> int:
         """Number of features."""
         return self.n_features

@@ -20,12 +20,12 @@ from ancr.dictionary.products import GramQueries
 from ancr.dictionary.psd_checks import is_semidefinite_with, tolerated
 
 
-def rescaled(dictionary: Any, factors: np.ndarray) -> BaseDictionary:
+def rescaled(dictionary: BaseDictionary, factors: np.ndarray) -> BaseDictionary:
     """The same classes with each atom multiplied by a factor of its own."""
     if not dictionary.has_coordinates:
         return RescaledDictionary.of(dictionary, factors)
     scaled = dictionary.atoms * dictionary.like(factors)[:, None]
-    return dictionary.with_atoms(dictionary.xp.astype(scaled, dictionary.dtype, copy=False))
+    return dictionary.located.with_atoms(dictionary.xp.astype(scaled, dictionary.dtype, copy=False))
 
 
 def reweighted(dictionary: BaseDictionary, weights: np.ndarray) -> BaseDictionary:
@@ -37,7 +37,7 @@ def reweighted(dictionary: BaseDictionary, weights: np.ndarray) -> BaseDictionar
     return other
 
 
-def mirrored(dictionary: Any) -> BaseDictionary:
+def mirrored(dictionary: BaseDictionary) -> BaseDictionary:
     """The atoms and, after them, their mirror images −x, all in one class."""
     atoms, of_one_class = dictionary.atoms, one_class(2 * dictionary.n_atoms)
     if dictionary.has_coordinates:
@@ -45,17 +45,17 @@ def mirrored(dictionary: Any) -> BaseDictionary:
     return MirroredDictionary(concat([atoms, atoms]), **of_one_class, given=dictionary)
 
 
-def on_host(dictionary: Any) -> BaseDictionary:
+def on_host(dictionary: BaseDictionary) -> BaseDictionary:
     """The same dictionary with NumPy arrays; without coordinates, the `ProductsDictionary` in double precision."""
     if dictionary.has_coordinates:
-        return dictionary.with_atoms(np.ascontiguousarray(to_numpy(dictionary.atoms)))
+        return dictionary.located.with_atoms(np.ascontiguousarray(to_numpy(dictionary.atoms)))
     double = dictionary.in_double
     host = replace(ProductsDictionary.of(double), atoms=to_numpy(double.atoms))
     host.held |= {name: np.ascontiguousarray(to_numpy(getattr(double, name))) for name in ("gram", "squares")}
     return host
 
 
-def checked(dictionary: Any, ridge: float) -> tuple[BaseDictionary, float]:
+def checked(dictionary: BaseDictionary, ridge: float) -> tuple[BaseDictionary, float]:
     """The dictionary for proofs, and what it takes from the ridge: itself and nothing, where it is certain."""
     return (dictionary, 0.0) if dictionary.is_certain else CheckedDictionary.check(dictionary, ridge)
 
@@ -70,10 +70,10 @@ class DerivedDictionary(GramDictionary):
         The other one; queries are its queries.
     """
 
-    given: Any
+    given: BaseDictionary
 
     @property
-    def made_from(self) -> Any:
+    def made_from(self) -> BaseDictionary:
         """The dictionary that this one is derived from."""
         return self.given
 
@@ -218,7 +218,7 @@ class CheckedDictionary(DerivedDictionary):
     queries_type = CheckedQueries
 
     @classmethod
-    def check(cls, given: GramDictionary, ridge: float) -> tuple[CheckedDictionary, float]:
+    def check(cls, given: BaseDictionary, ridge: float) -> tuple[CheckedDictionary, float]:
         """The dictionary, and what it takes from the ridge."""
         gram = to_numpy(in_double(given.gram))
         rounding = tolerated(gram) * max(float(np.diagonal(gram).max()), 0.0)

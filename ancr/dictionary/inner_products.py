@@ -41,11 +41,6 @@ class GramDictionary(BaseDictionary):
     has_coordinates = False
     queries_type = GramQueries
 
-    @property
-    def made_from(self) -> Any:
-        """The dictionary that this one is derived from; None if it is derived from no other."""
-        return None
-
     @abstractmethod
     def cross_of(self, queries: GramQueries) -> Array:
         """xᵀy of each query with each atom, computed."""
@@ -53,15 +48,6 @@ class GramDictionary(BaseDictionary):
     @abstractmethod
     def squares_of(self, queries: GramQueries) -> Array:
         """k(y, y) of each query, in double precision, computed."""
-
-    @abstractmethod
-    def value_rounding(self, rows: Array) -> float:
-        """What rounding can do to xᵀy in double precision beyond that of sums of products, as a share of ‖x‖·‖y‖."""
-
-    @property
-    def own_rounding(self) -> float:
-        """The same for the Gram matrix."""
-        return self.value_rounding(self.atoms)
 
     @property
     def coordinates(self) -> Array:

@@ -1,8 +1,8 @@
 r"""Kernels k(x, y) = φ(x)ᵀφ(y): inner products of samples in a space whose coordinates are never computed.
 
     linear        xᵀy
-    rbf           exp(−γ‖x − y‖²)
-    poly          (γ·xᵀy + coef0)^degree
+    rbf           exp(−κ‖x − y‖²)
+    poly          (κ·xᵀy + coef0)^degree
     a function    of two matrices of samples, as in scikit-learn's SVC
     precomputed   the samples are rows of inner products themselves
 
@@ -91,12 +91,12 @@ class Kernel(AxisObject, ABC):
 
 
 class RBF(Kernel):
-    """exp(−γ‖x − y‖²).
+    """exp(−κ‖x − y‖²).
 
     Parameters
     ----------
     gamma : float
-        γ > 0.
+        κ > 0.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class RBF(Kernel):
         return _Exponentials(atoms, self.gamma)
 
     def rounding(self, atoms: Array, rows: Array) -> float:
-        """Exponents are sums of terms up to γ‖x − centre‖² each."""
+        """Exponents are sums of terms up to κ‖x − centre‖² each."""
         centre = namespace(atoms).mean(in_double(atoms), axis=0)
         with np.errstate(over="ignore"):
             farthest = max(float(namespace(part).max(squares_in_double(part - centre))) for part in (atoms, rows))
@@ -135,7 +135,7 @@ class RBF(Kernel):
 
 
 class _Exponentials:
-    """exp(2γ·xᵀy − γ‖x‖² − γ‖y‖²): one matrix product gives the exponents, by two more columns.
+    """exp(2κ·xᵀy − κ‖x‖² − κ‖y‖²): one matrix product gives the exponents, by two more columns.
 
     Far from the centre the three terms cancel. There the distances are computed from differences, which takes longer.
     """
@@ -162,7 +162,7 @@ class _Exponentials:
         return _exponentials_of(left @ self._atoms.T)
 
     def _about_centre(self, rows: Array) -> tuple[Array, Array]:
-        """x about the centre, and γ‖x‖² as a column."""
+        """x about the centre, and κ‖x‖² as a column."""
         about = rows - self._centre
         with np.errstate(over="ignore"):
             return about, self._gamma * squares_in_double(about)[:, None]
@@ -180,12 +180,12 @@ def _exponentials_of(values: Array) -> Array:
 
 
 class Polynomial(Kernel):
-    """(γ·xᵀy + coef0)^degree.
+    """(κ·xᵀy + coef0)^degree.
 
     Parameters
     ----------
     gamma : float
-        γ > 0.
+        κ > 0.
     degree : int
         Degree ≥ 0.
     coef0 : float
@@ -223,7 +223,7 @@ class Polynomial(Kernel):
         return values
 
     def squares(self, rows: Array) -> Array:
-        """(γ‖y‖² + coef0)^degree."""
+        """(κ‖y‖² + coef0)^degree."""
         return self.of(squares_in_double(rows))
 
     def of(self, products: Array) -> Array:

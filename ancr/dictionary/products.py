@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from ancr._core.arrays import (
     to_numpy,
 )
 from ancr.dictionary.class_forms import class_forms
+from ancr.dictionary.terms import Asking, Terms
 
 if TYPE_CHECKING:
     from ancr.dictionary.atoms import BaseDictionary
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from ancr.dictionary.inner_products import GramDictionary
 
 
-class Queries(ABC):
+class Queries(Asking, ABC):
     """A block of queries y, and their products with the atoms of a dictionary.
 
     Parameters
@@ -46,6 +48,8 @@ class Queries(ABC):
         The queries, as the dictionary has its samples.
     cross, squares : array or None
         The products ``cross`` and ``squares``, where they are known already.
+    terms : Terms or None
+        Atoms that queries may not use, and what they pay for atoms.
 
     Examples
     --------
@@ -63,15 +67,22 @@ class Queries(ABC):
     dictionary: BaseDictionary
 
     def __init__(
-        self, dictionary: BaseDictionary, rows: Array, *, cross: Array | None = None, squares: Array | None = None
+        self,
+        dictionary: BaseDictionary,
+        rows: Array,
+        *,
+        cross: Array | None = None,
+        squares: Array | None = None,
+        terms: Terms | None = None,
     ) -> None:
-        self.dictionary, self.rows = dictionary, rows
+        self.dictionary, self.rows, self.terms = dictionary, rows, terms
         self._cross, self._squares = cross, squares
         self._double: Queries | None = None
+        self._prices: Array | None = None
 
     @staticmethod
-    def of(dictionary: BaseDictionary, rows: Array, **known: Array) -> Queries:
-        """The queries of a dictionary, of the kind that goes with it; ``known`` are products known already."""
+    def of(dictionary: BaseDictionary, rows: Array, **known: Any) -> Queries:
+        """The queries of a dictionary, of the kind that goes with it; ``known`` are products and terms."""
         return dictionary.queries_type(dictionary, rows, **known)
 
     @staticmethod
@@ -107,7 +118,12 @@ class Queries(ABC):
 
     def release(self) -> None:
         """Forget all products, at the end of the block."""
-        self._cross = self._squares = self._double = None
+        self._cross = self._squares = self._double = self._prices = None
+
+    @property
+    @abstractmethod
+    def squared_distances(self) -> Array:
+        """‖x − y‖² of each query y and each atom x: (n_queries, n_atoms)."""
 
     def knowing_cross(self, cross: Array) -> Self:
         """The same queries, for a solver that has their cross products at hand."""
@@ -119,18 +135,20 @@ class Queries(ABC):
         """Some of the queries, with those of their products that are known."""
         known = {"cross": self._cross, "squares": self._squares}
         some = {name: take_rows(values, which) for name, values in known.items() if values is not None}
-        return Queries.of(self.dictionary, take_rows(self.rows, which), **some)
+        terms = None if self.terms is None else self.terms.take(which)
+        return Queries.of(self.dictionary, take_rows(self.rows, which), terms=terms, **some)
 
     @property
     def in_double(self) -> Queries:
         """The same queries of the dictionary in double precision."""
         if self._double is None:
             double = self.dictionary.in_double
-            self._double = self if double is self.dictionary else Queries.of(double, in_double(self.rows))
+            same = double is self.dictionary
+            self._double = self if same else Queries.of(double, in_double(self.rows), terms=self.terms)
         return self._double
 
     @abstractmethod
-    def seen_by(self, dictionary: Any, query_scale: float = 1.0) -> Queries:
+    def seen_by(self, dictionary: BaseDictionary, query_scale: float = 1.0) -> Queries:
         """The same queries for another dictionary of these atoms: in its precision and units, from its origin.
 
         ``query_scale`` is what a query is multiplied by where it is compared with Xc.
@@ -159,6 +177,12 @@ class Queries(ABC):
         """Whether each query has inner products with the atoms that no space has, as far as is known."""
         xp = namespace(self.rows)
         return xp.zeros_like(self.rows[:, 0], dtype=xp.bool)
+
+    @property
+    def least_squares(self) -> Array:
+        """max (yᵀx)²/‖x‖² over the atoms, which ‖y‖² cannot be below."""
+        xp, squares = namespace(self.cross), self.dictionary.squares
+        return xp.max(in_double(self.cross) ** 2 / xp.where(squares > 0.0, squares, float("inf")), axis=1)
 
     @abstractmethod
     def residual_cross(self, codes: Any, target: float = 1.0, gram: float = 1.0) -> Array:
@@ -190,17 +214,33 @@ class CoordinateQueries(Queries):
     def _find_squares(self) -> Array:
         return squares_in_double(self.rows)
 
-    def seen_by(self, dictionary: Dictionary, query_scale: float = 1.0) -> Queries:
+    def seen_by(self, dictionary: BaseDictionary, query_scale: float = 1.0) -> Queries:
         """Multiplied by the dictionary's units, and measured from its origin over ``query_scale``."""
         if dictionary is self.dictionary:
             return self
         rows = namespace(self.rows).astype(self.rows, dictionary.dtype, copy=False)
         rows = rows if dictionary.units == 1.0 else rows * dictionary.units
-        return Queries.of(dictionary, rows if dictionary.origin is None else rows - dictionary.origin / query_scale)
+        rows = rows if dictionary.origin is None else rows - dictionary.origin / query_scale
+        return Queries.of(dictionary, rows, terms=self.terms and self._terms_in(dictionary.units))
+
+    def times(self, factors: Array) -> Queries:
+        """Each query, and what it pays, times a factor of its own: its code is so, too, where no sum is asked for."""
+        xp, terms = namespace(self.rows), self.settled_terms
+        if terms is not None and terms.prices is not None:
+            terms = replace(terms, prices=self.prices * in_double(factors)[:, None])
+        rows = self.rows * xp.astype(factors, self.rows.dtype, copy=False)[:, None]
+        return Queries.of(self.dictionary, rows, terms=terms)
+
+    @property
+    def squared_distances(self) -> Array:
+        """From differences to the mean atom, so that an offset of all samples is not squared."""
+        rows, atoms = (in_double(values) - self.dictionary.mean for values in (self.rows, self.dictionary.atoms))
+        apart = row_squares(rows)[:, None] - 2.0 * (rows @ atoms.T) + row_squares(atoms)
+        return namespace(apart).clip(apart, 0.0, None)
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """The same coordinates."""
-        return Queries.of(dictionary, to_numpy(self.rows))
+        return Queries.of(dictionary, to_numpy(self.rows), terms=self._terms_on_host)
 
     def cross_as_given(self, cross: Array, query_scale: float) -> Array:
         """xᵀy of the samples and queries as given, from the cross products of these."""
@@ -290,7 +330,7 @@ class GramQueries(Queries):
         self._given = given
 
     @property
-    def given(self) -> Any:
+    def given(self) -> Queries:
         """The queries of the dictionary that this one is derived from."""
         if self._given is None:
             assert self.dictionary.made_from is not None
@@ -308,28 +348,31 @@ class GramQueries(Queries):
         super().release()
         self._given = None
 
-    def seen_by(self, dictionary: GramDictionary, query_scale: float = 1.0) -> Queries:
+    def seen_by(self, dictionary: BaseDictionary, query_scale: float = 1.0) -> Queries:
         """The same rows; a derived dictionary uses the products of the one it is made from."""
         if dictionary is self.dictionary:
             return self
+        terms = self.settled_terms
         if dictionary.made_from is None:
-            return Queries.of(dictionary, namespace(self.rows).astype(self.rows, dictionary.dtype, copy=False))
-        return dictionary.queries_type(dictionary, self.rows, given=self.seen_by(dictionary.made_from))
+            rows = namespace(self.rows).astype(self.rows, dictionary.dtype, copy=False)
+            return Queries.of(dictionary, rows, terms=terms)
+        return Queries.of(dictionary, self.rows, given=self.seen_by(dictionary.made_from), terms=terms)
+
+    @property
+    def squared_distances(self) -> Array:
+        """k(y, y) − 2k(x, y) + k(x, x)."""
+        apart = self.squares[:, None] - 2.0 * in_double(self.cross) + self.dictionary.squares
+        return namespace(apart).clip(apart, 0.0, None)
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """Their products in double precision, as rows [k, k(y, y)] of a `ProductsDictionary`."""
         double = self.in_double
-        return Queries.of(dictionary, np.hstack([to_numpy(double.cross), to_numpy(double.squares)[:, None]]))
+        rows = np.hstack([to_numpy(double.cross), to_numpy(double.squares)[:, None]])
+        return Queries.of(dictionary, rows, terms=self._terms_on_host)
 
     def cross_as_given(self, cross: Array, query_scale: float) -> Array:
         """Themselves: without coordinates nothing is moved."""
         return cross
-
-    @property
-    def least_squares(self) -> Array:
-        """max k(y, x)²/k(x, x) over the atoms, which ‖φ(y)‖² cannot be below."""
-        xp, squares = namespace(self.cross), self.dictionary.squares
-        return xp.max(in_double(self.cross) ** 2 / xp.where(squares > 0.0, squares, float("inf")), axis=1)
 
     @property
     def squared_distances_to_mean(self) -> Array:

@@ -4,7 +4,7 @@ try:
     import dask.array  # noqa: F401
     import distributed  # noqa: F401
 except ImportError as error:  # pragma: no cover
-    raise ImportError("ancr.distributed needs Dask: pip install 'ancr[dask]'") from error
+    raise ImportError("ancr.distributed needs Dask: pip install 'dask[array,dataframe]' distributed") from error
 
 from ancr.distributed.queries import DaskClassifier
 from ancr.distributed.sharded import ShardedClassifier, ShardedSolution

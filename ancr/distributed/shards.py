@@ -130,7 +130,7 @@ def joint_length(parts: Sequence[tuple[int, float]]) -> float:
     Examples
     --------
     >>> from ancr.distributed.shards import joint_length
-    >>> joint_length([(2, 3.0), (2, 4.0)]) ** 2
+    >>> round(joint_length([(2, 3.0), (2, 4.0)]) ** 2, 6)
     12.5
     """
     total = sum(number for number, _ in parts)

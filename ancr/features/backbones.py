@@ -6,17 +6,23 @@ torch, torchvision and timm are imported on first use, with errors that say what
 import hashlib
 import importlib
 import re
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
+from urllib.parse import urlparse
+from urllib.request import getproxies
 
 from ancr._core.files import PathLike
 
-_INSTALL = "pip install 'ancr[features]'"
+# Where timm's weights are, and how many seconds may pass until it answers.
+_HUB, _PATIENCE = "huggingface.co", 2.0
+_INSTALL = "pip install torch torchvision timm"
 # Libraries of placeholder operators; torch drops a definition when its library object is deleted.
 _placeholders: list[Any] = []
 # The paper's networks, with fully connected layers; all others come from timm.
@@ -107,7 +113,8 @@ def _from_torchvision(name: str, layer: str, weights: PathLike | None, image_siz
     members = torchvision.models.get_model_weights(name)
     file = _weights_file(weights)
     chosen = None if weights is None or file else _torchvision_weights(members, weights)
-    module = torchvision.models.get_model(name, weights=chosen).eval()
+    with _one_line_offline(name, chosen and urlparse(chosen.url).hostname):
+        module = torchvision.models.get_model(name, weights=chosen).eval()
     if file:
         _load_file(module, file)
     size = {}
@@ -146,10 +153,11 @@ def _from_timm(name: str, layer: str, weights: PathLike | None, image_size: int 
         name = _timm_weights(timm, name, weights)
     options = {} if image_size is None else {"img_size": image_size}
     pretrained = weights is not None and not file
-    try:
-        module = timm.create_model(name, pretrained=pretrained, num_classes=0, **options)
-    except TypeError:  # convolutional networks accept any size and have no such argument
-        module = timm.create_model(name, pretrained=pretrained, num_classes=0)
+    with _one_line_offline(name, _HUB if pretrained else None):
+        try:
+            module = timm.create_model(name, pretrained=pretrained, num_classes=0, **options)
+        except TypeError:  # convolutional networks accept any size and have no such argument
+            module = timm.create_model(name, pretrained=pretrained, num_classes=0)
     if file:
         _load_file(module, file, strict=False)  # the file has a classifier, the module does not
     module.eval()
@@ -160,6 +168,48 @@ def _from_timm(name: str, layer: str, weights: PathLike | None, image_size: int 
     if layer == "pool":
         return module, module, transform
     return module, lambda images: _local(module, module.forward_features(images)), transform
+
+
+@contextmanager
+def _one_line_offline(name: str, host: str | None) -> Iterator[None]:
+    """Where the host of a network's weights cannot be reached, take them from this machine, or say so at once.
+
+    Libraries would try again for a minute, and end with messages of their own. With a proxy they know better.
+    """
+    if host is None or getproxies() or _is_reached(host):
+        yield
+        return
+    with _hub_offline():
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            raise ConnectionError(
+                f"the weights of {name} are not on this machine, and {host} cannot be reached: copy their file here "
+                "and name it (--weights FILE, weights=FILE), or take features that need none (--features hog)"
+            ) from error
+
+
+def _is_reached(host: str) -> bool:
+    try:
+        socket.create_connection((host, 443), timeout=_PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _hub_offline() -> Iterator[None]:
+    """The hub of timm's weights looks on this machine alone."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:  # an older timm
+        yield
+        return
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def _timm_weights(timm: ModuleType, name: str, weights: PathLike) -> str:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 Picture: TypeAlias = PathLike | bytes | np.ndarray
 # Part of the key of cached vectors: another number whenever a picture is read differently.
 DECODING = 2
+_SHOWN_BY_BROWSERS = ("AVIF", "BMP", "GIF", "JPEG", "PNG", "WEBP")
+# Pixels of a side, and bytes, of files that are left to a browser; of others it gets a copy of a quarter of that side.
+_LARGEST_SIDE, _LARGEST_FILE = 2**14, 2**26
 # Tags of TIFF.
 _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 258, 262, 339
 
@@ -98,21 +101,31 @@ def square_picture(picture: Picture, side: int = 160) -> np.ndarray:
         return np.asarray(ImageOps.fit(_in_colour(_decoded(picture, side)), (side, side)))
 
 
-def small_picture(picture: Picture, side: int = 160) -> bytes:
-    """A whole picture to show, as a PNG in RGB of at most ``side`` × ``side`` pixels; large JPEGs decode quickly."""
+def small_picture(picture: Picture, side: int = 320) -> tuple[bytes, str]:
+    """A whole picture to show and its media type: as it is (PNG), or scaled down to a side (JPEG, decoded quickly)."""
     with _named(picture):
         image = _in_colour(_decoded(picture, side))
+        exact = max(image.size) <= side
         image.thumbnail((side, side))
     buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue()
+    image.save(buffer, "PNG" if exact else "JPEG", **({} if exact else {"quality": 88}))
+    return buffer.getvalue(), "image/png" if exact else "image/jpeg"
+
+
+def whole_picture(content: bytes) -> tuple[bytes, str]:
+    """A picture at full size and its media type: the file itself where browsers show its kind, otherwise a copy."""
+    with _named(content), _pillow().open(io.BytesIO(content)) as image:
+        kind, size = image.format, image.size
+    if kind in _SHOWN_BY_BROWSERS and max(size) <= _LARGEST_SIDE and len(content) <= _LARGEST_FILE:
+        return content, _pillow().MIME[kind]
+    return small_picture(content, _LARGEST_SIDE // 4)
 
 
 def _pillow() -> ModuleType:
     try:
         import PIL.Image
     except ImportError as error:
-        raise ImportError("reading images needs pillow: pip install 'ancr[plot]'") from error
+        raise ImportError("reading images needs pillow: pip install pillow") from error
     return PIL.Image
 
 
@@ -161,7 +174,7 @@ def _decoded(picture: Picture, least: int | None = None) -> "PIL.Image.Image":
         image.load()
         ImageOps.exif_transpose(image, in_place=True)
         if image.mode in ("I", "F") or image.mode.startswith("I;16") or depth.signed:
-            return _grey_of_depth(image, depth)
+            return _grey_of_depth(image, depth, 1 if least is None else max(1, min(image.size) // (4 * least)))
         return _opaque(image)
 
 
@@ -175,9 +188,9 @@ def _depth(image: "PIL.Image.Image") -> _Depth:
     return _Depth()
 
 
-def _grey_of_depth(image: "PIL.Image.Image", depth: _Depth) -> "PIL.Image.Image":
-    """Grey values of more than 8 bits, or with a sign, as an image of floats in [0, 1]."""
-    values = np.asarray(image)
+def _grey_of_depth(image: "PIL.Image.Image", depth: _Depth, step: int = 1) -> "PIL.Image.Image":
+    """Grey values of more than 8 bits, or with a sign, as an image of floats in [0, 1]; of a large one every few."""
+    values = np.ascontiguousarray(np.asarray(image)[::step, ::step])
     if depth.signed:
         values = values.view(np.int8) if values.dtype == np.uint8 else values
     elif image.mode == "I":

@@ -199,6 +199,6 @@ def _skimage() -> ModuleType:
     try:
         from skimage import feature
     except ImportError as error:
-        message = "pooling='fisher' needs scikit-image: pip install 'ancr[features]'"
+        message = "pooling='fisher' needs scikit-image: pip install scikit-image"
         raise ImportError(message) from error
     return feature

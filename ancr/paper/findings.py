@@ -44,8 +44,8 @@ def make_rankings(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> list
 def _ranking(source: SplitSource, cells: Sequence[Cell]) -> Ranking | None:
     ours: dict[str, list[float]] = {}
     for cell in cells:
-        if (cell.dataset, cell.setting, cell.protocol) == (source.name, source.typical, "paper"):
-            ours.setdefault(cell.method, []).append(cell.accuracy)
+        if (cell.key.dataset, cell.key.setting, cell.key.protocol) == (source.name, source.typical, "paper"):
+            ours.setdefault(cell.key.method, []).append(cell.measured.accuracy)
     shown = {method: values[source.typical] for method, values in PRINTED[source.name].items() if method in ours}
     if len(shown) < 3:
         return None
@@ -73,7 +73,7 @@ def make_findings(sources: Sequence[SplitSource], cells: Sequence[Cell], ranking
     """
     findings: list[str | None] = []
     for source in sources:
-        results = [cell for cell in cells if cell.dataset == source.name]
+        results = [cell for cell in cells if cell.key.dataset == source.name]
         if results:
             findings += [*_against_printed(source, results), *_stopped_against_exact(source, results)]
             findings.append(_best(source, results))
@@ -104,7 +104,7 @@ def _against_printed(source: SplitSource, cells: Sequence[Cell]) -> list[str]:
 def _stopped_against_exact(source: SplitSource, cells: Sequence[Cell]) -> list[str]:
     stopped, exact = (_entries(source, cells, protocol) for protocol in ("paper", "exact"))
     keys = [key for key in stopped if key[0] == "ANCR" and key in exact]
-    early = any(cell.method == "ANCR" and cell.params.get("solver") == "admm" for cell in cells)
+    early = any(cell.key.method == "ANCR" and cell.given.params.get("solver") == "admm" for cell in cells)
     if not keys or not early:
         return []
 
@@ -120,8 +120,8 @@ def _stopped_against_exact(source: SplitSource, cells: Sequence[Cell]) -> list[s
 def _best(source: SplitSource, cells: Iterable[Cell]) -> str | None:
     accuracies: dict[tuple[str, str], list[float]] = {}
     for cell in cells:
-        if cell.setting == source.typical:
-            accuracies.setdefault((cell.method, cell.protocol), []).append(cell.accuracy)
+        if cell.key.setting == source.typical:
+            accuracies.setdefault((cell.key.method, cell.key.protocol), []).append(cell.measured.accuracy)
     if not accuracies:
         return None
     means = {key: sum(values) / len(values) for key, values in accuracies.items()}
@@ -143,7 +143,8 @@ def _order(ranking: Ranking) -> str:
 
 
 def _certified(cells: Iterable[Cell]) -> str | None:
-    exact = [(cell.n_test, cell.certified) for cell in cells if cell.protocol == "exact" and cell.certified is not None]
+    measured = [cell.measured for cell in cells if cell.key.protocol == "exact"]
+    exact = [(each.n_test, each.certified) for each in measured if each.certified is not None]
     if not exact:
         return None
     total, certified = sum(n for n, _ in exact), sum(round(share * n) for n, share in exact)

@@ -153,7 +153,7 @@ def _large_table(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> Paper
 
 
 def _ablation(sources: Sequence[SplitSource], cells: Sequence[Cell]) -> PaperTable:
-    kept = [cell for cell in cells if cell.method in ABLATION]
+    kept = [cell for cell in cells if cell.key.method in ABLATION]
     full = _large_table(sources, kept) if sources[0].settings == ("official",) else _small_table(sources[0], kept)
     rows = sorted(
         (row for row in full.rows if not row.quoted),
@@ -167,9 +167,9 @@ def _rows(source: SplitSource, cells: Sequence[Cell]) -> list[Row]:
     """One row per method and protocol that was run, in the order of the plans."""
     grouped: dict[tuple[str, str], dict[str, list[float]]] = {}
     for cell in cells:
-        if cell.dataset == source.name and cell.features == source.features:
-            by_setting = grouped.setdefault((cell.method, cell.protocol), {})
-            by_setting.setdefault(cell.setting, []).append(cell.accuracy)
+        if cell.key.dataset == source.name and cell.key.features == source.features:
+            by_setting = grouped.setdefault((cell.key.method, cell.key.protocol), {})
+            by_setting.setdefault(cell.key.setting, []).append(cell.measured.accuracy)
     return [
         Row(method, protocol, {setting: _entry(source, method, setting, values) for setting, values in by.items()})
         for (method, protocol), by in grouped.items()

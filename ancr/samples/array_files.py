@@ -69,7 +69,7 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError(f"{path} is a MATLAB v7.3 file and needs h5py: pip install 'ancr[data]'") from error
+        raise ImportError(f"{path} is a MATLAB v7.3 file and needs h5py: pip install h5py") from error
     with h5py.File(path) as file:
         # HDF5 keeps MATLAB's column-major order, so every array comes out transposed
         return {name: np.asarray(value).T for name, value in file.items() if isinstance(value, h5py.Dataset)}
@@ -94,13 +94,17 @@ def numeric_matrix(where: object, vectors: np.ndarray) -> np.ndarray:
     return vectors
 
 
-def check_finite(where: object, vectors: np.ndarray, first: int = 1) -> None:
-    """Raise a ValueError that names the first value that is missing or infinite."""
+def check_finite(where: object, vectors: np.ndarray, in_memory: bool = False) -> None:
+    """Raise a ValueError that names the first value that is missing or infinite.
+
+    Rows and columns of a file count from 1; an array in memory is shown as Python would index it.
+    """
     finite = np.isfinite(vectors)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
+        cell = f"{where}[{row}, {column}]" if in_memory else f"{where}, row {row + 1}, column {column + 1}"
         raise ValueError(
-            f"{where}, row {row + first}, column {column + first}: the value is {vectors[row, column]:g}, the first of "
+            f"{cell}: the value is {vectors[row, column]:g}, the first of "
             f"{np.count_nonzero(~finite)} missing or infinite values; fill them in or remove the rows"
         )
 

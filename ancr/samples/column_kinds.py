@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from pathlib import PurePath
 
 import numpy as np
 
 from ancr._core.messages import shown
+from ancr.samples.sentence_vectors import fingerprint, located
 
 KINDS = ("number", "yes/no", "date", "category", "text", "left out")
-# What a user may ask a column to be.
+# What a user may ask a column to be; a text may name the model that makes its vectors, as in "text:FOLDER".
 ASKED = ("number", "yes/no", "date", "category", "text", "drop", "id")
 _YES = frozenset({"yes", "y", "true", "t", "on", "ja", "j", "oui", "si", "sí", "sim"})
 _NO = frozenset({"no", "n", "false", "f", "off", "nein", "non", "não", "nao"})
@@ -18,7 +20,7 @@ _NO = frozenset({"no", "n", "false", "f", "off", "nein", "non", "não", "nao"})
 _DATES = ("%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%b %d, %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S")
 # Texts say something in several words, and most differ; names of rows nearly all differ.
-_WORDS_OF_A_TEXT, _DIFFERENT_TEXTS, _DIFFERENT_NAMES, _FEW_ROWS = 3.0, 0.5, 0.95, 20
+_WORDS_OF_A_TEXT, _DIFFERENT_TEXTS, _DIFFERENT_NAMES, FEW_ROWS = 3.0, 0.5, 0.95, 20
 # From this share of gaps on, that a value is missing is a column of its own.
 _FREQUENT = 0.05
 _EPOCH = datetime(1970, 1, 1)
@@ -41,6 +43,8 @@ class Column:
         How dates are written, for `datetime.strptime`; empty for ISO 8601.
     gaps : bool
         Whether so many values are missing that this is a column of its own.
+    model, digest : str
+        Of a text: the sentence-transformers model that makes its vectors, and the hash of its files; empty for TF-IDF.
     """
 
     name: str
@@ -48,18 +52,36 @@ class Column:
     why: str = ""
     form: str = ""
     gaps: bool = False
+    model: str = ""
+    digest: str = ""
 
     @staticmethod
     def is_written(data: Mapping[str, object]) -> bool:
         """Whether plain data, of a file that anybody may have written, is a column."""
-        kinds: dict[str, type] = {"name": str, "kind": str, "why": str, "form": str, "gaps": bool}
+        kinds: dict[str, type] = {entry.name: bool if entry.name == "gaps" else str for entry in fields(Column)}
         fits = all(name in kinds and isinstance(value, kinds[name]) for name, value in data.items())
         return fits and "name" in data and data.get("kind", "number") in KINDS
+
+    def to_data(self) -> dict[str, object]:
+        """The column as plain data; without a model it has no entries for one."""
+        return {key: value for key, value in asdict(self).items() if value or key not in ("model", "digest")}
 
     @property
     def is_used(self) -> bool:
         """Whether a classifier sees it."""
         return self.kind != "left out"
+
+    @property
+    def named(self) -> str:
+        """Its name, for people, with that of its model."""
+        return f"{self.name} by {PurePath(self.model).name}" if self.model else self.name
+
+    @property
+    def asked(self) -> str:
+        """What a user would ask for to get this column."""
+        if not self.is_used:
+            return "drop"
+        return f"{self.kind}:{self.model}" if self.model else self.kind
 
     def numbers(self, cells: np.ndarray) -> np.ndarray:
         """Cells of a number, a yes/no or a date as numbers: 1 for yes, days since 1970; NaN for gaps."""
@@ -90,7 +112,7 @@ def columns_of(rows: np.ndarray, names: Sequence[str], asked: Mapping[str, str] 
     --------
     >>> import numpy as np
     >>> from ancr.samples.column_kinds import columns_of
-    >>> rows = np.array([[1.0, "yes", "2024-05-01", "x"], [2.5, None, "2024-06-12", "x"]], dtype=object)
+    >>> rows = np.array([[1.0, "yes", "2024-05-01", "x"], [2.5, "no", "2024-06-12", "x"]], dtype=object)
     >>> [column.kind for column in columns_of(rows, ["size", "paid", "day", "unit"])]
     ['number', 'yes/no', 'date', 'left out']
     """
@@ -106,7 +128,16 @@ def columns_of(rows: np.ndarray, names: Sequence[str], asked: Mapping[str, str] 
     return tuple(found)
 
 
+def base_kind(asked: str) -> str:
+    """What a column is to be, without the model that a text may name."""
+    kind, colon, model = asked.partition(":")
+    return kind if kind == "text" and (model or not colon) else asked
+
+
 def _column(name: str, cells: np.ndarray, asked: str) -> Column:
+    if asked != base_kind(asked):
+        model = located(asked.partition(":")[2])
+        return Column(name, "text", model=model, digest=fingerprint(model))
     if asked in ("drop", "id"):
         return Column(name, "left out", "as asked" if asked == "drop" else "identifier")
     is_number = len(cells) == 0 or isinstance(cells[0], float)
@@ -157,10 +188,44 @@ def is_identifier(name: str, values: Sequence[str] | np.ndarray) -> bool:
     """
     called = bool(_CALLED_ID.search(re.sub(r"(?<=[a-z])I[dD]$", "_id", name).lower()))
     if not isinstance(values, np.ndarray):
-        return len(values) >= (2 if called else _FEW_ROWS) and len(set(values)) >= _DIFFERENT_NAMES * len(values)
-    if len(np.unique(values)) < len(values) or not (values == np.rint(values)).all():
+        return len(values) >= (2 if called else FEW_ROWS) and len(set(values)) >= _DIFFERENT_NAMES * len(values)
+    counts = len(values) >= FEW_ROWS and bool((np.diff(values) == 1).all())
+    return _are_numbers_of_rows(values) and (called or counts)
+
+
+def numbers_samples(values: np.ndarray) -> bool:
+    """Whether a column numbers the samples: whole numbers, no two alike, in order or without gaps.
+
+    Of such columns `is_identifier` leaves out those that count the rows one by one or have the name of an identifier;
+    the others may be measurements, and a user is asked.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        The column in the order of the file; NaN for a missing value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.samples.column_kinds import numbers_samples
+    >>> shuffled = np.random.default_rng(0).permutation(50)
+    >>> numbers_samples(shuffled), numbers_samples(100 + 3 * np.arange(50)), numbers_samples(7 * shuffled)
+    (True, True, False)
+    """
+    if len(values) < FEW_ROWS or not _are_numbers_of_rows(values):
         return False
-    return called or (len(values) >= _FEW_ROWS and bool((np.diff(values) == 1).all()))
+    return rises(values) or bool(np.ptp(values) == len(values) - 1)
+
+
+def _are_numbers_of_rows(values: np.ndarray) -> bool:
+    """Whether all are whole numbers, and no two alike."""
+    return bool((values == np.rint(values)).all()) and len(np.unique(values)) == len(values)
+
+
+def rises(values: np.ndarray) -> bool:
+    """Whether a column rises or falls through the whole file."""
+    steps = np.diff(values)
+    return bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _mean_words(texts: Sequence[str]) -> float:

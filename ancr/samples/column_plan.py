@@ -1,18 +1,18 @@
 """How the columns of samples are prepared, and the spaces in which prepared columns are searched."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ancr._core.messages import counted, joined
 from ancr.axes.spaces import Space
-from ancr.samples.column_kinds import ASKED, Column, columns_of
+from ancr.samples.column_kinds import ASKED, Column, base_kind, columns_of
 from ancr.samples.column_steps import category_steps, gap_steps, number_steps, text_steps
 from ancr.samples.raw_columns import frame_rows
 from ancr.samples.table_files import some
@@ -97,7 +97,7 @@ class ColumnPlan:
 
     def to_data(self) -> dict[str, Any]:
         """The plan as names and flags, for the header of a model file."""
-        return {"columns": [asdict(column) for column in self.columns], "standardize": self.standardize}
+        return {"columns": [column.to_data() for column in self.columns], "standardize": self.standardize}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,9 +105,19 @@ class ColumnPlan:
         return tuple(column.name for column in self.columns)
 
     @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Names of the columns that are left out because they name the rows."""
+        return tuple(column.name for column in self.columns if column.why == "identifier")
+
+    @property
     def kinds(self) -> dict[str, str]:
         """``{name: kind}`` of the columns that are used."""
         return {column.name: column.kind for column in self.columns if column.is_used}
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """``{name: kind}`` that a user would give to get these columns, ``"drop"`` for those left out."""
+        return {column.name: column.asked for column in self.columns}
 
     @property
     def used(self) -> list[int]:
@@ -129,6 +139,10 @@ class ColumnPlan:
     def spaces(self) -> dict[str, Any]:
         """Parameters of a search over settings that fit these columns; none where its defaults do."""
         return {"spaces": SPACES_OF_COLUMNS} if self.columns and self.standardize else {}
+
+    def suited(self, classifier: BaseEstimator) -> BaseEstimator:
+        """A classifier; if it is a search that was given no spaces, one in spaces that fit these columns."""
+        return clone(classifier).set_params(**self.spaces) if chooses_spaces(classifier) else classifier
 
     def of_used(self) -> "ColumnPlan":
         """The plan for rows that have the used columns alone."""
@@ -184,7 +198,7 @@ class ColumnPlan:
         """What is done with which columns, in one line."""
         parts = []
         for kind, many in _KINDS_IN_WORDS.items():
-            named = [column.name for column in self.columns if column.kind == kind]
+            named = [column.named for column in self.columns if column.kind == kind]
             shown = f" ({', '.join(named)})" if len(named) <= _SHOWN_NAMES and kind != "number" else ""
             parts += [f"{counted(len(named), kind, many)}{shown}"] if named else []
         done = "columns are standardized" if self.standardize else "values are used as they are"
@@ -208,23 +222,30 @@ class ColumnPlan:
         return TableColumns(plan=self) if self.columns or self.standardize else None
 
 
+def chooses_spaces(classifier: BaseEstimator) -> bool:
+    """Whether a classifier is a search over spaces that nobody has named."""
+    return getattr(classifier, "spaces", ()) is None
+
+
 class TableColumns(TransformerMixin, BaseEstimator):
     """Columns of a table as numbers that a classifier can compare.
 
-    Numbers: values far beyond all others are drawn in, gaps get the median, and where gaps are frequent they are a
-    column of their own. Yes and no are 1 and 0, dates are days. Categories are one column each, rare ones together,
-    which is where those go that training did not know. Texts are TF-IDF weights of words and of parts of words, along
-    at most 1,024 directions. Constant and empty columns and identifiers are left out.
+    Numbers: gaps get the median, and where gaps are frequent they are a column of their own. Yes and no are 1 and 0,
+    dates are days. Categories are one column each, rare ones together, which is where those go that training did not
+    know. Texts are TF-IDF weights of words and of parts of words, along at most 1,024 directions, or the
+    vectors of a sentence-transformers model that is on the machine. Constant and empty
+    columns and identifiers are left out.
 
-    Standardized, every column of the table counts the same: a number has zero mean and variance 1/d for d columns, and
-    so have a category or a text with all their columns together. The squared norm of a sample is 1 on average, so λ and
-    the width of a kernel mean the same for any table.
+    Standardized, every column of the table counts the same: numbers far beyond all others are drawn in, a number has
+    zero mean and variance 1/d for d columns, and so have a category or a text with all their columns together. The
+    squared norm of a sample is 1 on average, so λ and the width of a kernel mean the same for any table.
 
     Parameters
     ----------
     kinds : dict or None, default=None
-        What some columns are: ``"number"``, ``"yes/no"``, ``"date"``, ``"category"``, ``"text"`` or ``"drop"`` by
-        name; the others are recognised.
+        What some columns are: ``"number"``, ``"yes/no"``, ``"date"``, ``"category"``, ``"text"``, ``"text:MODEL"`` or
+        ``"drop"`` by name; the others are recognised. MODEL is the folder of a sentence-transformers model, or its name
+        in the cache of Hugging Face; nothing is downloaded.
     standardize : bool or None, default=None
         Whether every column counts the same. None asks the training samples, if all columns are numbers: whether
         nearest neighbours are right more often.
@@ -334,9 +355,11 @@ class TableColumns(TransformerMixin, BaseEstimator):
         numbers = [place for place in self.plan_.used if columns[place].kind in _NUMBERS]
         blocks: list[tuple[Any, list[int]]] = [(number_steps(standardize), numbers)] if numbers else []
         blocks += [(gap_steps(standardize), [place]) for place in numbers if columns[place].gaps]
-        for place in (place for place in self.plan_.used if place not in numbers):
-            is_text = columns[place].kind == "text"
-            blocks.append((text_steps(standardize) if is_text else category_steps(standardize, len(rows)), [place]))
+        for place in (place for place in self.plan_.used if columns[place].kind not in _NUMBERS):
+            column = columns[place]
+            is_text, pinned = column.kind == "text", (column.model, column.digest)
+            step = text_steps(standardize, *pinned) if is_text else category_steps(standardize, len(rows))
+            blocks.append((step, [place]))
         return blocks
 
     def _pairs(self, rows: np.ndarray) -> list[tuple[Any, Any]]:
@@ -365,8 +388,8 @@ def checked_kinds(kinds: Mapping[str, str], names: Sequence[str] | None) -> Mapp
     """
     known = None if names is None else [str(name) for name in names]
     for name, kind in kinds.items():
-        if kind not in ASKED:
-            raise ValueError(f"column {name!r} cannot be {kind!r}; choose from {', '.join(ASKED)}")
+        if base_kind(kind) not in ASKED:
+            raise ValueError(f"column {name!r} cannot be {kind!r}; choose from {', '.join(ASKED)}, text:MODEL")
         if known is not None and name not in known:
             raise ValueError(f"there is no column {name!r}; there are {some(known)}")
     return kinds

@@ -11,17 +11,19 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from ancr.samples.sentence_vectors import SentenceVectors
+
 # Values so many times the middle 80 % beyond them are strays; fewer samples of a category than this say nothing alone.
 _STRAY, _RARE, _MOST_CATEGORIES = 3.0, 3, 100
-# Dimensions of texts: as many as there are texts, up to this. With 256, held-out training texts of HWU64 and BANKING77
-# lose 0.5 and 1.3 points by logistic regression, 1.4 and 1.7 by CRC-CV.
+# Dimensions of texts: as many as there are texts, up to this. On other training texts of BANKING77 and HWU64, 256 lose
+# 0.1 and 2.7 points by logistic regression, 0.2 and 1.1 by ANCR-CV; 512 at most 0.3 (benchmarks/texts.py --within).
 _TEXT_DIMENSIONS = 1024
 
 
 def number_steps(standardize: bool) -> Pipeline:
-    """Strays are drawn in, gaps get the median, and columns zero mean and unit variance if asked for."""
-    steps = [WithoutStrays(), SimpleImputer(strategy="median", keep_empty_features=True)]
-    return make_pipeline(*steps, *([StandardScaler()] if standardize else []))
+    """Gaps get the median; to standardize, strays are drawn in first, then columns get zero mean and unit variance."""
+    filled = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline(WithoutStrays(), filled, StandardScaler()) if standardize else make_pipeline(filled)
 
 
 def category_steps(standardize: bool, count: int) -> Pipeline:
@@ -51,12 +53,15 @@ def _as_float(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float64)
 
 
-def text_steps(standardize: bool) -> Pipeline:
-    """TF-IDF of words and of their parts, then the directions of most weight; sparse until then."""
+def text_steps(standardize: bool, model: str = "", digest: str = "") -> Pipeline:
+    """TF-IDF of words and of their parts along the directions of most weight, sparse before; or vectors of a model."""
+    texts = FunctionTransformer(_without_gaps)
+    if model:
+        return make_pipeline(texts, SentenceVectors(model, digest), *_shares(standardize))
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
     parts = TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(3, 5))
     union = FeatureUnion([("words", words), ("parts", parts)])
-    return make_pipeline(FunctionTransformer(_without_gaps), union, FewDimensions(), *_shares(standardize))
+    return make_pipeline(texts, union, FewDimensions(), *_shares(standardize))
 
 
 def _without_gaps(texts: Iterable[str | None]) -> list[str]:
@@ -74,8 +79,9 @@ class WithoutStrays(TransformerMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from ancr.samples.column_steps import WithoutStrays
-    >>> float(WithoutStrays().fit_transform(np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [1e9]])).max())
-    17.0
+    >>> column = np.append(np.arange(20.0), 1e9)[:, None]
+    >>> float(WithoutStrays().fit_transform(column).max())
+    66.0
     """
 
     def fit(self, X: np.ndarray, y: object = None) -> "WithoutStrays":

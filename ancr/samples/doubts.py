@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from ancr._core.messages import counted
-from ancr.samples.column_kinds import Column
+from ancr.samples.column_kinds import FEW_ROWS, Column, numbers_samples
 from ancr.samples.column_plan import ColumnPlan
-from ancr.samples.sample_set import Samples
-from ancr.samples.telling_columns import error_alone, is_sorted, numbers_samples
+from ancr.samples.sample_set import Samples, of_images
+from ancr.samples.telling_columns import error_alone, is_sorted
 
 # A column that makes at most this share of the errors of the largest class alone tells the label ...
 _TELLS = 0.02
@@ -18,7 +18,6 @@ _NEAR = 2 * _TELLS
 _SORTED_TELLS = 0.1
 # Share of samples that may be copies of others: measurements of few digits coincide now and then.
 _COPIES = 0.02
-_FEWEST = 20
 _ENOUGH_COLUMNS = 100  # to see whether rows can coincide
 _MOST_COLUMNS = 5000  # of arrays wider than that, whose columns nobody reads one by one, only the rows are checked
 
@@ -50,9 +49,9 @@ def doubts(samples: Samples, plan: ColumnPlan) -> list[str]:
     told = _as_codes(samples, plan, texts=False)  # most texts differ, and their order says nothing
     samples = _as_codes(samples, plan)
     is_labelled = samples.target >= 0
-    if np.count_nonzero(is_labelled) < _FEWEST:
+    if np.count_nonzero(is_labelled) < FEW_ROWS:
         return []
-    has_columns = not samples.image_paths and samples.image_shape is None and samples.features in ("table", "array")
+    has_columns = not (samples.image_paths or samples.image_shape or of_images(samples.features))
     columns = _of_columns(told, told.take(is_labelled)) if has_columns else ()
     return [*columns, *_of_copies(samples.take(is_labelled))]
 

@@ -13,7 +13,15 @@ from ancr._core.locations import WrongTreeError, describe_tree
 from ancr.samples.sample_set import DataWarning, Samples
 from ancr.samples.table_files import Table, some
 
-IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+# What Pillow reads as pixels: no programs (EPS), drawings (WMF), films (MPEG) or files of data (HDF5, GRIB, FITS).
+# fmt: off
+IMAGE_SUFFIXES = frozenset({
+    ".apng", ".avif", ".avifs", ".blp", ".bmp", ".bw", ".cur", ".dcx", ".dds", ".dib", ".flc", ".fli", ".ftc",
+    ".ftu", ".gbr", ".gif", ".icb", ".icns", ".ico", ".j2c", ".j2k", ".jfif", ".jp2", ".jpc", ".jpe", ".jpeg",
+    ".jpf", ".jpg", ".jpx", ".msp", ".pbm", ".pcd", ".pcx", ".pfm", ".pgm", ".png", ".pnm", ".ppm", ".psd", ".pxr",
+    ".qoi", ".ras", ".rgb", ".rgba", ".sgi", ".tga", ".tif", ".tiff", ".vda", ".vst", ".webp", ".xbm", ".xpm",
+})
+# fmt: on
 _UNLABELLED = ("unlabelled", "unlabeled")
 _LIST = ("path", "label", "is_train")
 _Row = tuple[Path, str | None, bool | None]
@@ -149,7 +157,8 @@ def warn_of_doubts(samples: Samples, ignored: list[Path]) -> list[tuple[str, str
     """
     duplicates = _same_content_in_two_classes(samples)
     if ignored:
-        _warn(f"{len(ignored)} files are not images and were left out: {some(ignored, 5, 400)}")
+        are = "file is not an image and was" if len(ignored) == 1 else "files are not images and were"
+        _warn(f"{len(ignored)} {are} left out: {some(ignored, 5, 400)}")
     if duplicates:
         pairs = some([f"{a} = {b}" for a, b in duplicates], 5, 800)
         _warn(f"{len(duplicates)} pairs of identical images are in different classes: {pairs}")

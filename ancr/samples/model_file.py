@@ -25,7 +25,7 @@ from ancr.samples.sample_set import Samples
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; another major version is refused.
-VERSION = (2, 0)
+VERSION = (2, 1)
 _ARRAYS = ("samples", "labels", "names")
 # What the entries of the header must be, in the words of an error message.
 _KINDS = {
@@ -58,9 +58,11 @@ class Model:
     names : ndarray of str
         Their names in explanations.
     features : str
-        ``"table"``, ``"pixels"``, ``"hog"`` or the name of a network.
+        ``"table"``, ``"array"``, ``"pixels"``, ``"hog"`` or the name of a network.
     plan : ColumnPlan
         The table's columns, those left out included, and how they are prepared first.
+    label : str
+        The column of the labels, if the user named it.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Model:
     names: np.ndarray
     features: str = "table"
     plan: ColumnPlan = field(default=ColumnPlan())
+    label: str = ""
     version: tuple[int, int] = field(default=VERSION)
 
     def __post_init__(self) -> None:
@@ -95,7 +98,7 @@ class Model:
         if vectors.dtype.kind == "O" and set(plan.kinds.values()) == {"number"}:
             vectors = vectors.astype(np.float64)
         labels = samples.class_names[samples.target]
-        return cls(classifier, vectors, labels, samples.names, samples.features, plan)
+        return cls(classifier, vectors, labels, samples.names, samples.features, plan, samples.label)
 
     @property
     def method(self) -> str:
@@ -122,6 +125,7 @@ class Model:
             "ancr": ancr.__version__,
             "classifier": to_data(self.classifier),
             "features": self.features,
+            "label": self.label,
             **self.plan.to_data(),
         }
         samples, words = _without_words(self.samples)
@@ -151,7 +155,8 @@ class Model:
             arrays["samples"] = _with_words(arrays["samples"], arrays.pop("words", None), plan)
         except ValueError as error:
             raise ModelFileError(f"{path} is not an ancr model: {error}") from error
-        return cls(classifier, **arrays, features=header["features"], plan=plan, version=tuple(header["version"]))
+        given = {**arrays, "features": header["features"], "label": str(header.get("label", "")), "plan": plan}
+        return cls(classifier, version=tuple(header["version"]), **given)
 
 
 def _without_words(samples: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ancr._core.messages import shown
+from ancr.samples.column_kinds import base_kind
 from ancr.samples.table_files import MISSING, Chunk, NotANumberError, as_number, some
 
 # Kinds whose cells are read as text, whatever they look like.
@@ -28,7 +29,7 @@ class RawColumn:
     """
 
     def __init__(self, name: str, kind: str = "") -> None:
-        self.name, self.kind = name, kind
+        self.name, self.kind = name, base_kind(kind)
         self._parts: list[np.ndarray] = []
         self._complaint: NotANumberError | None = None
         self._counts = [0, 0]  # cells that are no numbers, and that are
@@ -114,7 +115,7 @@ def frame_rows(
     for name, values in cells.items():
         if values.ndim != 1:
             raise ValueError(f"{where} has several columns named {shown(name)}; rename or remove all but one")
-    chunk = Chunk(Path(where), 0, cells)
+    chunk = Chunk(Path(where), 1, cells)
     return tuple(wanted), as_matrix([column.values() for column in read_columns([chunk], wanted, kinds)])
 
 
@@ -126,9 +127,9 @@ def _array_rows(
     known = [f"x{place}" for place in range(rows.shape[1])] if names is None else list(names)
     if len(known) != rows.shape[1]:
         raise ValueError(f"{where} has {rows.shape[1]} columns, but expected {len(known)}: {some(known, 5)}")
-    if rows.dtype.kind in "fiub" and not any(kinds.get(name) in WORDS for name in known):
+    if rows.dtype.kind in "fiub" and not any(base_kind(kinds.get(name, "")) in WORDS for name in known):
         return tuple(known), rows if rows.dtype.kind == "f" else rows.astype(np.float64)
-    chunk = Chunk(Path(where), 0, {name: rows[:, place] for place, name in enumerate(known)})
+    chunk = Chunk(Path(where), 1, {name: rows[:, place] for place, name in enumerate(known)})
     return tuple(known), as_matrix([column.values() for column in read_columns([chunk], known, kinds)])
 
 

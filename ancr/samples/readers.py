@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ancr._core.messages import counted
 from ancr.features.decoding import UnreadableImageError
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
 from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
 from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
 from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
-from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts, without_decimals
-from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, open_table, some
+from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts, of_images, without_decimals
+from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, cell_text, open_table, some
 
 _USUAL = {
     "data": ("data", "features", "X", "x", "fea", "feature"),
@@ -194,6 +195,8 @@ def read_arrays(
         as_float(vectors),
         names=None if names is None else np.ravel(names),
         name=path.stem,
+        features="array",
+        columns=_numbered(vectors),
         is_train=_split(path, arrays["is_train"], len(vectors)) if "is_train" in arrays else None,
         origin=str(path.resolve()),
         label=target if isinstance(target, str) else "",
@@ -274,22 +277,40 @@ def _split(path: Path, flags: np.ndarray, count: int) -> np.ndarray:
     return flags.astype(bool)
 
 
-def samples_in_memory(X: object, y: object, name: str = "data", image_shape: tuple[int, int] | None = None) -> Samples:
-    """Arrays or a frame, and labels, of which some may be absent; a frame may have gaps, texts and categories."""
-    is_frame = hasattr(X, "columns")
-    columns, vectors = frame_rows(X) if is_frame else ((), np.asarray(X, dtype=float))
+def _numbered(vectors: np.ndarray) -> tuple[str, ...]:
+    """Names of the columns of an array, which may have units: their numbers, as in Python."""
+    return tuple(map(str, range(vectors.shape[1])))
+
+
+def samples_in_memory(
+    X: object,
+    y: object,
+    name: str = "data",
+    image_shape: tuple[int, int] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Samples:
+    """Arrays or a frame, and labels, of which some may be absent; a frame may have gaps, texts and categories.
+
+    ``kinds`` says what some columns of a frame are to be, as for `read_samples`.
+    """
+    names, is_frame = getattr(X, "columns", None), hasattr(X, "columns")
+    if kinds and not is_frame:
+        raise ValueError("kinds go by the names of columns, but X is an array: its columns have no names")
+    kinds = checked_kinds(kinds or {}, names)
+    columns, vectors = frame_rows(X, kinds=kinds) if is_frame else ((), as_float(np.asarray(X)))
     labels = np.asarray(y, dtype=object)
     if vectors.ndim != 2 or labels.shape != vectors.shape[:1]:
         raise ValueError(f"X of shape {vectors.shape} and y of shape {labels.shape}: expected one row of X per label")
     if not is_frame:
-        check_finite("X", vectors, first=0)
-        columns = tuple(map(str, range(vectors.shape[1]))) if image_shape is None else ()
+        check_finite("X", vectors, in_memory=True)
+        columns = _numbered(vectors) if image_shape is None else ()
     if image_shape is not None and np.prod(image_shape) != vectors.shape[1]:
         raise ValueError(f"image_shape={image_shape}, but samples have {vectors.shape[1]} values")
+    named = next((place for place, column in enumerate(columns) if kinds.get(column) == "id"), None)
     return Samples.of(
         vectors,
         label_texts("y", y),
-        first=0,
+        None if named is None else [cell_text(value) for value in vectors[:, named]],
         name=name,
         features="table" if is_frame else "array",
         columns=columns,
@@ -305,8 +326,10 @@ def read_queries(
     rows: int = CHUNK_ROWS,
     *,
     strict: bool = False,
+    label: str | None = None,
+    name: str | None = None,
 ) -> Iterator[Samples]:
-    """Yield samples to classify, some at a time; a table is never in memory as a whole.
+    """Yield samples to classify, some at a time, with the labels that they have; a table is never in memory as a whole.
 
     Parameters
     ----------
@@ -322,17 +345,21 @@ def read_queries(
     rows : int
         Samples at a time.
     strict : bool
-        Whether an image that cannot be read is an error; otherwise it is left out with a warning that names it.
+        Whether an image or a row that cannot be read is an error; otherwise it is left out, and a warning names it.
+    label, name : str or None
+        Columns of a table that hold labels and names of the samples; None for those with a usual name, if there are
+        any, and for names a column that the model left out as an identifier.
     """
     path = Path(path).expanduser()
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
-    if features == "table" and path.is_dir():
-        raise ValueError(f"{path} is a folder, but the model was trained on a table")
-    if features != "table":
+    if of_images(features):
         parts = _image_parts(path, features, rows, strict)
+    elif path.is_dir():
+        raise ValueError(f"{path} is a folder, but the model was trained on a table")
     elif path.suffix.lower() in TABLES:
-        parts = _table_parts(path, plan, rows)
+        plan = plan if features == "table" else ColumnPlan()
+        parts = _table_parts(path, plan, (label, name), rows, strict)
     else:
         parts = _array_parts(path, rows)
     for samples in parts:
@@ -367,18 +394,53 @@ def _array_parts(path: Path, rows: int) -> Iterator[Samples]:
         yield samples.take(np.arange(start, min(start + rows, len(samples))))
 
 
-def _table_parts(path: Path, plan: ColumnPlan, rows: int) -> Iterator[Samples]:
-    table = open_table(path)
+def _table_parts(
+    path: Path, plan: ColumnPlan, asked: tuple[str | None, str | None], rows: int, strict: bool
+) -> Iterator[Samples]:
+    broken: list[str] = []
+    table = open_table(path, None if strict else broken.append)
     columns = list(plan.kinds) or _vector_columns(table)
     table.check_columns(columns, " that the model was trained on")
-    names = next((name for name in _NAMES if table.columns.count(name) == 1 and name not in columns), "")
-    known = {"", *plan.names, *columns, names, *_USUAL["label"]}
+    table.check_columns(filter(None, asked))
+    label, names = asked[0] or _beside(table, _USUAL["label"], columns), asked[1] or ""
+    names = names or _beside(table, (*_NAMES, *plan.identifiers), [*columns, label])
+    known = {"", *plan.names, *columns, names, label, *_USUAL["label"]}
     if extra := [name for name in table.columns if name not in known]:
         _warn(f"{path.name}: the model does not know the columns {some(extra, 5)}; they are ignored")
-    for chunk in table.chunks([*columns, names] if names else columns, rows):
-        texts = chunk.texts(names) if names else None
-        found = as_matrix([column.values() for column in read_columns([chunk], columns, plan.kinds)])
-        yield Samples.of(found, names=texts, first=chunk.first, columns=tuple(columns))
+    some_read = False
+    for chunk in table.chunks(list(dict.fromkeys([*columns, *filter(None, (names, label))])), rows):
+        good = chunk if strict else chunk.without(_bad_rows(chunk, columns, plan.kinds, broken))
+        if len(good):
+            found = as_matrix([column.values() for column in read_columns([good], columns, plan.kinds)])
+            called = good.texts(names) if names else [f"row {number}" for number in good.numbers_of_rows]
+            labels = good.labels(label) if label else None
+            yield Samples.of(found, labels, called, columns=tuple(columns))
+            some_read = True
+    if not some_read:
+        raise ValueError(f"no row of {path} can be read: {broken[0]}")
+    if broken:
+        _warn(f"{counted(len(broken), 'row')} cannot be read and left out: {some(broken, 20, 200)}")
+
+
+def _beside(table: Table, usual: Sequence[str], taken: Sequence[str]) -> str:
+    """The first column of a usual name that serves nothing else; empty if there is none."""
+    return next((name for name in usual if table.columns.count(name) == 1 and name not in taken), "")
+
+
+def _bad_rows(chunk: Chunk, columns: Sequence[str], kinds: Mapping[str, str], broken: list[str]) -> list[int]:
+    """Places of the rows that cannot be read; their reasons are appended."""
+    try:
+        read_columns([chunk], columns, kinds)
+        return []
+    except ValueError:
+        bad = []
+    for place in range(len(chunk)):
+        try:
+            read_columns([chunk.take([place])], columns, kinds)
+        except ValueError as error:
+            bad.append(place)
+            broken.append(str(error))
+    return bad
 
 
 def _warn(message: str) -> None:

@@ -186,6 +186,8 @@ class Samples:
 
     def cells(self, row: int) -> list[tuple[str, str]]:
         """Columns and values of a sample of a table as texts, for people; empty for other sources."""
+        if self.features != "table":
+            return []
         return [(name, shown_cell(value)) for name, value in zip(self.columns, self.vectors[row], strict=False)]
 
     def bunch(self) -> Bunch:
@@ -203,6 +205,11 @@ class Samples:
             citation="",
             DESCR=f"{len(self)} samples of {counted(len(self.class_names), 'class', 'classes')} from {self.origin}",
         )
+
+
+def of_images(features: str) -> bool:
+    """Whether vectors are features of images, so that an image can be turned into one."""
+    return features not in ("table", "array")
 
 
 def shown_cell(value: object) -> str:

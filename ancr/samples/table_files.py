@@ -6,7 +6,7 @@ Whatever is wrong with a file is a ValueError of one line that says where.
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -75,6 +75,23 @@ def as_number(text: str, decimal: str = ".") -> float | None:
         return None
 
 
+def as_word(value: object, decimal: str = ".") -> str | None:
+    """A cell of a column of words as text, None where it is missing; a number as a column of numbers would have it.
+
+    Examples
+    --------
+    >>> from ancr.samples.table_files import as_word
+    >>> as_word("39.0"), as_word(39.0), as_word("2,5", ","), as_word("1.0-beta"), as_word("n/a"), as_word("none")
+    ('39', '39', '2.5', '1.0-beta', None, 'none')
+    """
+    text = cell_text(value)
+    if text.lower() in MISSING and text.lower() not in _WORDS:
+        return None
+    if decimal == "," and as_number(text, decimal) is not None:
+        text = text.replace(",", ".")
+    return text.removesuffix(".0") if text.removeprefix("-").removesuffix(".0").isdecimal() else text
+
+
 def _iso_dates(cells: np.ndarray) -> list[str | None]:
     """Dates as texts, and times only where a column has some; None where one is missing."""
     known = cells[~np.isnat(cells)]
@@ -102,6 +119,8 @@ class Chunk:
         Line of each row in a CSV file.
     decimal : str
         The decimal point: a comma in files that separate columns by semicolons.
+    rows : sequence of int
+        Numbers of the rows, where some were left out.
     """
 
     path: Path
@@ -109,14 +128,35 @@ class Chunk:
     cells: Mapping[str, Sequence[Any] | np.ndarray]
     lines: Sequence[int] = ()
     decimal: str = "."
+    rows: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.cells.values())))
 
+    @property
+    def numbers_of_rows(self) -> Sequence[int]:
+        """Number of each row in the file, counted from 1."""
+        return self.rows or range(self.first, self.first + len(self))
+
     def where(self, i: int, name: str) -> str:
         """File, row and column of a cell, for messages."""
         line = f" (line {self.lines[i]})" if self.lines else ""
-        return f"{self.path}, row {self.first + i}{line}, column {shown(name)}"
+        return f"{self.path}, row {self.numbers_of_rows[i]}{line}, column {shown(name)}"
+
+    def take(self, places: Sequence[int]) -> "Chunk":
+        """The rows at some places."""
+
+        def some_of(values: Sequence[Any] | np.ndarray) -> Any:
+            return values[list(places)] if isinstance(values, np.ndarray) else [values[i] for i in places]
+
+        cells = {name: some_of(values) for name, values in self.cells.items()}
+        lines = some_of(self.lines) if self.lines else ()
+        return replace(self, cells=cells, lines=lines, rows=some_of(self.numbers_of_rows))
+
+    def without(self, places: Sequence[int]) -> "Chunk":
+        """The rows at all other places."""
+        left_out = set(places)
+        return self.take([i for i in range(len(self)) if i not in left_out]) if places else self
 
     def texts(self, name: str) -> list[str]:
         """A column as text."""
@@ -131,9 +171,8 @@ class Chunk:
         cells = self.cells[name]
         if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
             cells = _iso_dates(cells)
-        texts = [cell_text(value) for value in cells]
-        found = np.empty(len(texts), dtype=object)
-        found[:] = [None if text.lower() in MISSING and text.lower() not in _WORDS else text for text in texts]
+        found = np.empty(len(self), dtype=object)
+        found[:] = [as_word(value, self.decimal) for value in cells]
         return found
 
     def numbers(self, name: str) -> np.ndarray:
@@ -217,8 +256,16 @@ def some(names: Sequence[object], most: int = 20, longest: int = 40) -> str:
     return ", ".join(str(name)[:longest] for name in names[:most]) + more
 
 
-def open_table(path: Path) -> Table:
-    """Open a ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx`` file."""
+def open_table(path: Path, leave_out: Callable[[str], None] | None = None) -> Table:
+    """Open a ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx`` file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    leave_out : callable or None
+        Told why, for each row of a CSV that is not as long as the header and left out; None makes it an error.
+    """
     kind = path.suffix.lower()
     if kind in (".parquet", ".xlsx"):
         return _open_parquet(path) if kind == ".parquet" else _open_excel(path)
@@ -232,25 +279,38 @@ def open_table(path: Path) -> Table:
     def read(names: Sequence[str], rows: int) -> Iterator[Chunk]:
         places, first = [columns.index(name) for name in names], 1
         while part := list(islice(numbered, rows)):
-            lines, cells = zip(*part, strict=True)
-            _check_lengths(path, columns, first, part)
-            by_column = list(zip(*cells, strict=True))
-            yield Chunk(path, first, {columns[j]: by_column[j] for j in places}, lines, "," if mark == ";" else ".")
+            good = _of_right_length(path, columns, first, part, leave_out)
+            cells = [part[i][1] for i in good]
+            found = {columns[j]: [row[j] for row in cells] for j in places}
+            rows_left = [first + i for i in good] if len(good) < len(part) else ()
+            yield Chunk(path, first, found, [part[i][0] for i in good], "," if mark == ";" else ".", rows_left)
             first += len(part)
 
     return Table(path, columns, read)
 
 
-def _check_lengths(path: Path, columns: list[str], first: int, part: list[tuple[int, list[str]]]) -> None:
-    """Raise a ValueError if a row is not as long as the header."""
-    width = len(columns)
+def _of_right_length(
+    path: Path,
+    columns: list[str],
+    first: int,
+    part: list[tuple[int, list[str]]],
+    leave_out: Callable[[str], None] | None,
+) -> list[int]:
+    """Places of the rows that are as long as the header; another one is an error, or left out with the reason."""
+    width, good = len(columns), []
     for i, (line, row) in enumerate(part):
-        if len(row) != width:
-            last = shown(columns[min(len(row), width) - 1])
-            raise ValueError(
-                f"{path}, row {first + i} (line {line}) has {len(row)} cells, but the header has {width} columns; "
-                f"check it from column {last} on (a cell with a comma needs quotation marks)"
-            )
+        if len(row) == width:
+            good.append(i)
+            continue
+        last = shown(columns[min(len(row), width) - 1])
+        reason = (
+            f"{path}, row {first + i} (line {line}) has {len(row)} cells, but the header has {width} columns; "
+            f"check it from column {last} on (a cell with a comma needs quotation marks)"
+        )
+        if leave_out is None:
+            raise ValueError(reason)
+        leave_out(reason)
+    return good
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -315,7 +375,7 @@ def _open_excel(path: Path) -> Table:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise ImportError("reading .xlsx needs openpyxl: pip install 'ancr[data]'") from error
+        raise ImportError("reading .xlsx needs openpyxl: pip install openpyxl") from error
     try:
         book = load_workbook(path, read_only=True, data_only=True)
         rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
@@ -339,7 +399,7 @@ def _open_parquet(path: Path) -> Table:
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise ImportError("reading .parquet needs pyarrow: pip install 'ancr[data]'") from error
+        raise ImportError("reading .parquet needs pyarrow: pip install pyarrow") from error
 
     def unreadable(error: Exception) -> ValueError:
         return ValueError(f"{path} is not a Parquet file that can be read: {one_line(error)}")

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from ancr._core.messages import shown_cells
 from ancr.classifiers.explanation import Explanation
-from ancr.samples.column_plan import TableColumns
+from ancr.samples.column_plan import TableColumns, chooses_spaces
 from ancr.samples.raw_columns import frame_rows
 from ancr.samples.sample_set import shown_cell
 from ancr.selection.cross_validation import ANCRClassifierCV
@@ -80,7 +80,7 @@ class RowExplanation:
             self.why.indices, self.why.labels, self.why.weights, self.rows, strict=True
         ):
             cells = [(name, shown_cell(value)) for name, value in row.items()]
-            lines.append(f"  row {place}, {label}, weight {weight:+.3f}: {shown_cells(cells)}")
+            lines.append(f"  row {place + 1}, {label}, weight {weight:+.3f}: {shown_cells(cells)}")
         return "\n".join([*lines, *(f"  unlike in {each}, {each.share:.0%}" for each in self.unlike)])
 
 
@@ -111,7 +111,7 @@ class TablePipeline(Pipeline):
             As for `sklearn.pipeline.Pipeline`.
         """
         search = self[-1]
-        if not isinstance(search, ANCRClassifierCV) or search.spaces is not None:
+        if not chooses_spaces(search):
             return super().fit(X, y, **params)
         spaces = TableColumns(**self[0].get_params()).fit(X, y).plan_.spaces
         try:
@@ -155,8 +155,9 @@ def table_pipeline(
     classifier : estimator or None, default=None
         Any classifier of scikit-learn's kind; None means `ancr.ANCRClassifierCV`, which chooses its settings.
     kinds : dict or None, default=None
-        What some columns are: ``"number"``, ``"yes/no"``, ``"date"``, ``"category"``, ``"text"`` or ``"drop"``, by
-        name; the others are recognised.
+        What some columns are: ``"number"``, ``"yes/no"``, ``"date"``, ``"category"``, ``"text"``, ``"text:MODEL"`` or
+        ``"drop"``, by name; the others are recognised. MODEL is the folder of a sentence-transformers model, or its
+        name in the cache of Hugging Face (``pip install 'ancr[text]'``); nothing is downloaded.
     standardize : bool or None, default=None
         Whether every column counts the same; None leaves it to the training samples where all columns are numbers.
 

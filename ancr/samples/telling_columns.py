@@ -2,31 +2,7 @@
 
 import numpy as np
 
-_FEWEST = 20  # samples below which chance makes such columns
-
-
-def numbers_samples(values: np.ndarray) -> bool:
-    """Whether a column numbers the samples: whole numbers, no two alike, in order or without gaps.
-
-    Columns that count the rows one by one, and those named like an identifier, are left out by the column plan already.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        The column in the order of the file; NaN for a missing value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ancr.samples.telling_columns import numbers_samples
-    >>> shuffled = np.random.default_rng(0).permutation(50)
-    >>> numbers_samples(shuffled), numbers_samples(100 + 3 * np.arange(50)), numbers_samples(7 * shuffled)
-    (True, True, False)
-    """
-    if len(values) < _FEWEST or not np.isfinite(values).all() or (values != np.round(values)).any():
-        return False
-    steps = np.diff(np.sort(values))
-    return bool(steps.min() > 0 and (_rises(values) or steps.max() == 1))
+from ancr.samples.column_kinds import FEW_ROWS, rises
 
 
 def is_sorted(values: np.ndarray) -> bool:
@@ -40,12 +16,7 @@ def is_sorted(values: np.ndarray) -> bool:
     (True, False)
     """
     known = values[np.isfinite(values)]
-    return len(known) >= _FEWEST and 2 * len(np.unique(known)) > len(known) and _rises(known)
-
-
-def _rises(values: np.ndarray) -> bool:
-    steps = np.diff(values)
-    return bool((steps >= 0).all() or (steps <= 0).all())
+    return len(known) >= FEW_ROWS and 2 * len(np.unique(known)) > len(known) and rises(known)
 
 
 def error_alone(values: np.ndarray, target: np.ndarray) -> float:

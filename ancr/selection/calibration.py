@@ -1,7 +1,7 @@
 """How far an answer can be trusted, and what n held-out training samples can promise."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import betaincinv
@@ -59,8 +59,8 @@ class Trust:
     precision : float
         The share of right answers asked for.
     threshold : float
-        Lowest confidence at which the accepted held-out samples support that share: the lower end of its interval is
-        not below. Infinity where no threshold does, as with few samples.
+        Lowest confidence, of those looked at, for which the accepted held-out samples support that share: the lower end
+        of its interval is not below. Infinity where no threshold does, as with few samples.
     coverage : float
         Share of held-out samples that are accepted.
     interval : tuple of float
@@ -85,14 +85,67 @@ class Trust:
         return namespace(decisions).max(self.temperatures.probabilities(decisions), axis=1)
 
 
+class Look(NamedTuple):
+    """One set of the surest held-out answers.
+
+    Attributes
+    ----------
+    threshold : float
+        Answers at least as sure belong to it.
+    share : float
+        Of all answers.
+    interval : tuple of float
+        Of 95 % for the share of right ones among answers at least as sure, held by all looks at once.
+    """
+
+    threshold: float
+    share: float
+    interval: tuple[float, float]
+
+
+def looks_at(confidence: np.ndarray, right: np.ndarray, precision: float) -> list[Look]:
+    """Sets of the surest answers, from all of them down to those too few to support a precision.
+
+    Which set is used is decided by the answers, so an interval for one fixed set would be too narrow. The sizes
+    n, n/2^¼, n/2^½, … depend on n and the precision alone: as many as could support it if all their answers were right.
+    Given the next surest answer, those above it are independent, and so the interval of each look holds; divided among
+    the looks, that of all holds at once (Bonferroni).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.selection.calibration import looks_at
+    >>> confidence = np.linspace(1.0, 0.5, 100)
+    >>> [(round(look.share, 2), round(look.interval[0], 3)) for look in looks_at(confidence, confidence > 0.6, 0.9)]
+    [(1.0, 0.683), (0.84, 0.861), (0.7, 0.93), (0.59, 0.918)]
+    """
+    order, sizes = np.argsort(-confidence, kind="stable"), _sizes(len(confidence), precision)
+    ranked, counts = confidence[order], np.cumsum(right[order])
+    looks = [Look(0.0, 1.0, share_interval(int(counts[-1]), len(order), len(sizes)))] if len(order) else []
+    for size in sizes[1:]:
+        above = int(np.searchsorted(-ranked, -ranked[size]))  # equal confidences stay together
+        if above:
+            interval = share_interval(int(counts[above - 1]), above, len(sizes))
+            looks.append(Look(float(np.nextafter(ranked[size], np.inf)), above / len(order), interval))
+    return looks
+
+
+def _sizes(n: int, precision: float) -> list[int]:
+    """Sizes of the sets looked at: the smallest could just support the precision, divided among as many looks."""
+    sizes = [n]
+    while (size := int(n * 2.0 ** (-len(sizes) / 4))) >= 1 and _low_of_all(size, len(sizes) + 1) >= precision:
+        sizes.append(size)
+    return sizes
+
+
+def _low_of_all(n: int, looks: int) -> float:
+    return share_interval(n, n, looks)[0]
+
+
 def least_threshold(
     confidence: np.ndarray, right: np.ndarray, precision: float
 ) -> tuple[float, float, tuple[float, float]]:
-    """The lowest confidence above which a share ``precision`` of right answers is supported.
-
-    The threshold is chosen where the answers look good, so an interval for one fixed threshold would be too narrow. The
-    accepted sets are nested; n of them count as ⌈log₂ n⌉ looks, as many as a bisection takes (Geifman and El-Yaniv:
-    Selective classification for deep neural networks, 2017).
+    """The lowest confidence, of those looked at, above which a share ``precision`` of right answers is supported.
 
     Returns
     -------
@@ -103,11 +156,5 @@ def least_threshold(
     interval : tuple of float
         Of the share of right ones among them.
     """
-    order = np.argsort(-confidence, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(confidence[order]) != 0, True))  # equal confidences stay together
-    counts, looks = np.cumsum(right[order]), max(int(np.ceil(np.log2(len(order)))), 1)
-    for end in ends[::-1]:
-        interval = share_interval(int(counts[end]), int(end) + 1, looks)
-        if interval[0] >= precision:
-            return float(confidence[order[end]]), float(end + 1) / len(order), interval
-    return np.inf, 0.0, (0.0, 1.0)
+    supported = (look for look in looks_at(confidence, right, precision) if look.interval[0] >= precision)
+    return next(supported, Look(np.inf, 0.0, (0.0, 1.0)))

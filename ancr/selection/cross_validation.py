@@ -194,7 +194,7 @@ def _entries(values: Any) -> Iterable[Any]:
 class RepresentationClassifierCV(_SearchCV):
     """`RepresentationClassifier` with its settings chosen on the training set.
 
-    Combinations of space (kernel, γ, power, lift), quadratic, set, β, λ, relaxation and rule are scored on held-out
+    Combinations of space (kernel, κ, power, lift), quadratic, set, β, λ, relaxation and rule are scored on held-out
     training samples: each is coded over all others (leave-one-out, the default, which needs no refit) or over the
     training part of its fold. The same decision values calibrate `predict_proba`, and
     `ancr.model_selection.RejectOption`.
@@ -216,7 +216,7 @@ class RepresentationClassifierCV(_SearchCV):
         `RepresentationClassifier`. A method or parameter that the lists below do not hold, and that the search would
         ignore, is an error. Solvers other than ``"exact"`` are scored in folds.
     spaces : sequence of str, callable or Space, or None, default=None
-        As ``space`` of `RepresentationClassifier`; None means the linear space and the RBF kernel with γ = 0.5, 1 and
+        As ``space`` of `RepresentationClassifier`; None means the linear space and the RBF kernel with κ = 0.5, 1 and
         2, each at power 1 and at power ½, and each at lift 0, 1 and 2. ``"precomputed"`` must be the only one.
     quadratics : sequence of str or callable, default=("ridge",)
         As ``quadratic``.

@@ -8,13 +8,13 @@ query as the origin nothing is lost, at the price of products with all atoms for
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ancr._core.arrays import squared_distances
 from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
 from ancr.solvers.contract import ExactSolver
 
 # The nearest atom must be this many times closer than the mean atom, in squares, for the origin to matter.
@@ -34,18 +34,19 @@ def about_queries(solution: Solution, rows: np.ndarray, solver: ExactSolver) -> 
         Not prepared, with the relative gap to reach as its ``tol``.
     """
     problem = solution.problem
-    dictionary: Any = problem.dictionary.in_double
+    dictionary = problem.dictionary.in_double
     if not len(rows) or problem.has_origin or not dictionary.has_coordinates or problem.quadratic.target != 1.0:
         return solution
     queries = solution.queries.take(rows).in_double
     codes, n_iter, converged = solution.sorted_codes.tolil(), solution.n_iter.copy(), solution.converged.copy()
-    nearest = squared_distances(queries.rows, dictionary.atoms).min(axis=1) + problem.quadratic.largest_price
+    apart = -2.0 * queries.charged(-0.5 * squared_distances(queries.rows, dictionary.atoms), -np.inf)
+    nearest = apart.min(axis=1) + problem.quadratic.largest_price
     close = np.flatnonzero(_CLOSER * nearest < queries.squared_distances_to_mean)
     for i in close:
-        near = dictionary.with_atoms(dictionary.atoms - queries.rows[i])
-        again = solver.prepare(replace(problem, dictionary=near, fixed_origin=True)).solve(
-            np.zeros((1, near.n_features))
-        )
+        near = dictionary.located.with_atoms(dictionary.atoms - queries.rows[i])
+        own = queries.take(slice(i, i + 1)).settled_terms
+        prepared = solver.prepare(replace(problem, dictionary=near, fixed_origin=True))
+        again = prepared.solve_block(Queries.of(near, np.zeros((1, near.n_features)), terms=own))
         codes[rows[i]] = again.sorted_codes.tolil()
         n_iter[rows[i]] += again.n_iter[0]
     if not len(close):

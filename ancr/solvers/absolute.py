@@ -8,12 +8,10 @@ two entries is zero.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ancr.axes.problem import Problem
-from ancr.axes.quadratics import Quadratic
 from ancr.axes.sets import SETS
 from ancr.certificate.solution import Solution
 from ancr.dictionary.derived import mirrored, rescaled
@@ -45,8 +43,7 @@ class DeviceAbsolute(ExactSolver):
     def set_up(self) -> None:
         """Mirror the atoms and prepare the solver over both halves."""
         super().set_up()
-        dictionary: Any = self.problem.dictionary
-        quadratic: Quadratic = self.problem.quadratic
+        dictionary, quadratic = self.problem.dictionary, self.problem.quadratic
         self._factors = None if quadratic.multiples is None else 1.0 / quadratic.multiples
         if self._factors is not None:  # atoms divided by their multiples have one ℓ1 price
             dictionary, quadratic = rescaled(dictionary, self._factors), quadratic.without_multiples()

@@ -212,8 +212,7 @@ class _ThroughFeatures:
     """c-step with one d × d inverse: c = (w + Xᵀv)/μ."""
 
     def __init__(self, problem: Problem, rho: float) -> None:
-        dictionary: Any = problem.dictionary  # one with coordinates
-        quadratic = problem.quadratic
+        dictionary, quadratic = problem.dictionary.located, problem.quadratic
         self._atoms, self._rho = dictionary.coordinates, rho
         self._diagonal = 1.0 / (quadratic.ridge + rho / 2)
         self._shift = 1.0 / (self._diagonal * quadratic.gram)

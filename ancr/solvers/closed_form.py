@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ancr._core.arrays import Array, add_to_diagonal, concat_columns, in_double, namespace, row_major, row_sums
@@ -11,6 +12,7 @@ from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.solution import Solution
 from ancr.dictionary.products import Queries
+from ancr.dictionary.terms import Terms
 from ancr.solvers.contract import Solver
 
 
@@ -36,7 +38,7 @@ class ClosedForm(Solver):
     """
 
     name = "closed_form"
-    is_exact = True
+    is_exact = takes_prices = True
 
     def refuses(self, problem: Problem) -> str | None:
         """It solves problems whose code is an affine function of the query."""
@@ -52,12 +54,26 @@ class ClosedForm(Solver):
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
         codes, xp = self._codes(queries), self.problem.dictionary.xp
+        if queries.prices is not None:
+            codes -= xp.astype(0.5 * queries.prices @ self._inverse, codes.dtype, copy=False)
         if self.problem.constraint.sums_to_one:  # large weights of opposite sign cost digits of the sum
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         once = xp.ones_like(codes[:, 0], dtype=xp.int64)
         # A product of the longest query and the largest entry tells whether a code can overflow: few blocks are summed.
         finite = once == 1 if self._codes.stays_finite(queries) else xp.isfinite(row_sums(codes))
         return Solution(codes, once, finite, self.problem, queries)
+
+    def objection_to(self, terms: Terms | None) -> str | None:
+        """Without inequalities nothing but a ridge stops a code from growing along a price."""
+        needs_ridge = terms is not None and terms.prices is not None and not self.problem.quadratic.ridge
+        return "prices on a set without inequalities need alpha > 0" if needs_ridge else None
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """H⁻¹, or that on Σ = 0: what a price per unit does to a code."""
+        quadratic, on_plane = self.problem.quadratic, self.problem.constraint.sums_to_one
+        matrix = quadratic.matrix(self.problem.dictionary.in_double)
+        return psd_inverse_on_plane(matrix, quadratic.ridge)[0] if on_plane else psd_inverse(matrix, quadratic.ridge)
 
 
 class _ThroughCoordinates:
@@ -67,7 +83,7 @@ class _ThroughCoordinates:
         self._affine = problem.constraint.sums_to_one
         # The origin is moved below, where the offset is known.
         self._work = replace(problem, fixed_origin=True).standard_form.problem
-        dictionary: Any = self._work.dictionary  # one with coordinates
+        dictionary = self._work.dictionary.located
         quadratic, atoms, xp = self._work.quadratic, dictionary.coordinates, dictionary.xp
         self._centre, self._offset = xp.zeros_like(atoms[0, :]), xp.zeros_like(atoms[:, 0])
         if quadratic.blocks and (self._affine or quadratic.gram):
@@ -89,7 +105,7 @@ class _ThroughCoordinates:
 
     def _prepare_affine(self) -> None:
         """Operator, centre and offset through the smaller of n and d."""
-        dictionary: Any = self._work.dictionary
+        dictionary = self._work.dictionary.located
         quadratic, atoms, xp = self._work.quadratic, dictionary.coordinates, dictionary.xp
         query_scale = quadratic.target / quadratic.gram
         even = quadratic.surcharges is None

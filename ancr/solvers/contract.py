@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr._core.arrays import BLOCK_ROWS, Array, map_rows, namespace
+from ancr._core.arrays import BLOCK_ROWS, Array, dense, map_rows, namespace, to_numpy
 from ancr._core.axis import AxisObject
 from ancr._core.threads import jobs
 from ancr.axes.problem import Problem
@@ -30,6 +30,7 @@ from ancr.certificate.solution import Solution
 from ancr.certificate.tolerances import Tolerances, not_certified
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
+from ancr.dictionary.terms import Terms, patterns
 
 # Seconds of work after which a solver can be interrupted.
 PIECE = 0.1
@@ -70,6 +71,11 @@ class Solver(AxisObject, ABC):
         Whether it returns the optimum itself, so that leave-one-out may find it in a quicker way.
     relaxes : bool
         Whether it solves problems with a relaxation; if not, it solves those without.
+    takes_prices : bool
+        Whether it takes b from `Quadratic.linear`, which knows what queries pay for atoms.
+    leaves_out : bool
+        Whether it keeps to the atoms that a query may use, for which `Quadratic.linear` is not −∞. For a solver that
+        does not, queries that may use the same atoms are solved over these alone.
     problem : Problem
         The problem that it is prepared for; set by `prepare`.
 
@@ -97,7 +103,10 @@ class Solver(AxisObject, ABC):
     on_coordinates: ClassVar[bool] = False
     is_exact: ClassVar[bool] = False
     relaxes: ClassVar[bool] = False
+    takes_prices: ClassVar[bool] = False
+    leaves_out: ClassVar[bool] = False
     problem: Problem
+    unprepared: Any
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
@@ -117,7 +126,7 @@ class Solver(AxisObject, ABC):
     def prepare(self, problem: Problem) -> Any:
         """A copy of this solver that is ready for the queries of a problem."""
         prepared = copy(self)
-        prepared.problem = problem
+        prepared.problem, prepared.unprepared = problem, self
         prepared.set_up()
         return prepared
 
@@ -128,8 +137,8 @@ class Solver(AxisObject, ABC):
     def set_up(self) -> None:
         """Compute what all queries of ``self.problem`` share."""
 
-    def warm_up(self, queries: Queries) -> None:
-        """Compile, in the calling thread, what is not compiled yet."""
+    def warm_up(self, queries: Queries, total: int = 1) -> None:
+        """Compile, in the calling thread, what ``total`` queries need and is not compiled yet."""
 
     @abstractmethod
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
@@ -144,9 +153,31 @@ class Solver(AxisObject, ABC):
 
     def _coded(self, queries: Queries, history: bool) -> Solution:
         """A block that is coded; a solver that records no iterations has its objective as the history."""
-        solution = self.solve_block(queries, history)
+        apart = queries.terms is not None and queries.terms.excluded is not None and not self.leaves_out
+        solution = self._over_atoms_left(queries) if apart else self.solve_block(queries, history)
         unrecorded = history and solution.history is None
         return replace(solution, history=solution.objective[None, :]) if unrecorded else solution
+
+    def _over_atoms_left(self, queries: Queries) -> Solution:
+        """Queries coded over the atoms that they may use, for each set of such atoms by itself."""
+        shape, dictionary = (len(queries), self.problem.dictionary.n_atoms), self.problem.dictionary
+        codes, n_iter, converged = np.zeros(shape), np.ones(len(queries), int), np.ones(len(queries), bool)
+        for rows, kept in patterns(queries.terms):
+            if len(kept):  # without atoms there is one code
+                part = self.unprepared.prepare(self.problem.over(kept))
+                solution = part.solve_block(queries.take(rows).over(part.problem.dictionary, kept))
+                codes[np.ix_(rows, kept)] = to_numpy(dense(solution.sorted_codes))
+                n_iter[rows], converged[rows] = to_numpy(solution.n_iter), to_numpy(solution.converged)
+        own = dictionary.xp.astype(dictionary.like(codes), dictionary.dtype, copy=False)
+        return Solution(own, dictionary.like(n_iter), dictionary.like(converged), self.problem, queries)
+
+    def objection_to(self, terms: Terms | None) -> str | None:
+        """Why it cannot take what queries ask for, as the end of a sentence; None if it can."""
+        if terms is None or terms.prices is None:
+            return None
+        if self.problem.has_l1_term:
+            return "prices do not go with quadratic='l1', which is a price itself"
+        return None if self.takes_prices else "it takes no prices"
 
     def warning(self, unmet: int, total: int) -> str | None:
         """What to tell a user when ``unmet`` > 0 of ``total`` queries did not converge; None for nothing."""
@@ -158,17 +189,20 @@ class Solver(AxisObject, ABC):
         then: Callable[[Solution], Any],
         first: Callable[[Array], Array] | None = None,
         history: bool = False,
+        terms: Terms | None = None,
     ) -> list[Any]:
         """Code queries block by block, in parallel, and hand each block's solution to ``then(solution)``.
 
-        ``first``, if given, transforms a block's rows before they are coded. ``solution.queries`` is the block with its
+        ``first``, if given, transforms a block's rows before they are coded, and ``terms`` are what queries ask for
+        beside their samples. ``solution.queries`` is the block with its
         products, which end with it: no queries × atoms array outlives a block unless ``then`` keeps it. Queries that
         did not converge are reported by one `ConvergenceWarning` for all blocks.
         """
         dictionary, unmet = self.problem.dictionary, []
 
         def queries(block: slice) -> Queries:
-            return Queries.of(dictionary, rows[block, :] if first is None else first(rows[block, :]))
+            own = None if terms is None else terms.take(block)
+            return Queries.of(dictionary, rows[block, :] if first is None else first(rows[block, :]), terms=own)
 
         def work(block: slice) -> Any:
             solution = self._coded(queries(block), history)
@@ -178,7 +212,7 @@ class Solver(AxisObject, ABC):
             unmet.append(int(namespace(solution.converged).count_nonzero(~solution.converged)))
             return result
 
-        self.warm_up(queries(slice(0, 1)))
+        self.warm_up(queries(slice(0, 1)), rows.shape[0])
         # A solver holds about five such rows at once.
         results = map_rows(work, rows, 5 * dictionary.n_atoms * dictionary.itemsize, self.block_rows)
         if (total := sum(unmet)) and (message := self.warning(total, rows.shape[0])):

@@ -110,9 +110,9 @@ class Relaxed(ExactSolver):
         # Then a run has priced all atoms with H, and c follows without another product with the atoms.
         self._holds_pulls = not there and self._exact.keeps_matrix
 
-    def warm_up(self, queries: Queries) -> None:
+    def warm_up(self, queries: Queries, total: int = 1) -> None:
         """As for the exact solver."""
-        self._exact.warm_up(self._whitened(queries))
+        self._exact.warm_up(self._whitened(queries), total)
 
     def _whitened(self, queries: Queries) -> Queries:
         moved, dictionary = self._form.queries(queries), self._exact.problem.dictionary

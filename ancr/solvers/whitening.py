@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 from ancr._core.arrays import Array, add_to_diagonal, in_double, namespace, row_major, row_squares
 from ancr._core.psd import identity_like, lower_factor, solve_lower
@@ -42,7 +41,7 @@ class Whitened:
         return namespace(rows).astype(whitened, self.dictionary.dtype, copy=False)
 
 
-def whitening(dictionary: Any, shift: float) -> Whitened:
+def whitening(dictionary: BaseDictionary, shift: float) -> Whitened:
     """The whitening for one μ, by one factorisation LLᵀ = XXᵀ + μI and y ↦ L⁻¹y.
 
     With more features than atoms everything happens in the span of the atoms, which has n dimensions: a query's
@@ -56,10 +55,10 @@ def whitening(dictionary: Any, shift: float) -> Whitened:
     whitened, inverse = solve_lower(factor, rows.T).T, solve_lower(factor, identity_like(factor)).T
     rotation = row_major(inverse if basis is None else basis @ inverse, dictionary.xp.float64)
     atoms = row_major(whitened, dictionary.dtype)
-    return Whitened(dictionary.with_atoms(atoms), row_squares(whitened), rotation)
+    return Whitened(dictionary.located.with_atoms(atoms), row_squares(whitened), rotation)
 
 
-def spectrum(dictionary: Any) -> Callable[[float], Whitened]:
+def spectrum(dictionary: BaseDictionary) -> Callable[[float], Whitened]:
     """The whitening for any μ, from one eigendecomposition of XXᵀ by scaling columns.
 
     More expensive than one `whitening`, cheaper than several: suited to a path over λ and γ. Without coordinates an
@@ -76,7 +75,7 @@ def spectrum(dictionary: Any) -> Callable[[float], Whitened]:
         scale = 1.0 / xp.sqrt(xp.clip(values, 0.0, None) + shift)
         whitened = rotated * scale
         atoms = xp.astype(whitened, dictionary.dtype, copy=False)
-        return Whitened(dictionary.with_atoms(atoms), row_squares(whitened), rotation, scale)
+        return Whitened(dictionary.located.with_atoms(atoms), row_squares(whitened), rotation, scale)
 
     return at
 

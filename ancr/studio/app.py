@@ -4,6 +4,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ancr.studio import exports
 from ancr.studio.actions import ActionError, ConflictError
+from ancr.studio.connections import Json, told
 from ancr.studio.jobs import LONG
 from ancr.studio.journal import JournalError
 from ancr.studio.security import Guard, Refusal
@@ -34,6 +36,7 @@ _TEXTS = {
     ".py": "text/x-python; charset=utf-8",
 }
 _BEAT, _REST = 15.0, 0.04
+_LONGEST_SEARCH = 1000
 _UNFORESEEN = "Something went wrong: {}. The terminal says more."
 
 
@@ -56,8 +59,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         "/api/number/{number}": lambda request: views.describe(site.numbered(request)),
         "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
         "/api/surest": lambda request: views.surest(request.query_params.get("label")),
-        "/api/search": lambda request: views.search(request.query_params.get("text", "")),
-        "/api/members": lambda request: views.members(request.query_params.get("label", "")),
+        "/api/samples": lambda request: site.samples(request),
         "/api/audit": lambda request: views.audit(),
         "/api/compare": lambda request: views.comparison(),
         "/api/confused": lambda request: views.confused(request.query_params),
@@ -70,6 +72,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/static/{name}", site.static),
         Route("/api/events", site.events),
         Route("/api/picture/{id}", site.picture),
+        Route("/api/browse", site.browse),
         Route("/api/controls", site.controls, methods=["POST"]),
         Route("/api/answer", site.answer, methods=["POST"]),
         Route("/api/image", site.image, methods=["POST"]),
@@ -87,23 +90,13 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
 def _handlers() -> dict[Any, Any]:
     """What a page is told about each kind of error."""
     return {
-        ConflictError: _told(lambda error: (str(error), 409)),
-        ActionError: _told(lambda error: (str(error), 400)),
-        JournalError: _told(lambda error: (str(error), 507)),
-        HTTPException: _told(lambda error: (error.detail, error.status_code)),
-        Refusal: _told(lambda error: (error.sentence, error.status)),
-        Exception: _told(lambda error: (_UNFORESEEN.format(type(error).__name__), 500)),
+        ConflictError: told(lambda error: (str(error), 409)),
+        ActionError: told(lambda error: (str(error), 400)),
+        JournalError: told(lambda error: (str(error), 507)),
+        HTTPException: told(lambda error: (error.detail, error.status_code)),
+        Refusal: told(lambda error: (error.sentence, error.status)),
+        Exception: told(lambda error: (_UNFORESEEN.format(type(error).__name__), 500)),
     }
-
-
-def _told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exception], Any]:
-    """A handler that tells the page about an error: a sentence and a status."""
-
-    async def handler(request: Request, error: Exception) -> Response:
-        sentence, status = words(error)
-        return Json({"error": sentence}, status)
-
-    return handler
 
 
 def _tab(request: Request) -> str:
@@ -143,17 +136,11 @@ def _texts(studio: "Studio") -> dict[str, Callable[[Request], str]]:
     }
 
 
-class Json(JSONResponse):
-    """Plain data in ASCII: half a character in a name must not keep a page from being shown."""
-
-    def render(self, content: Any) -> bytes:
-        """The bytes of an answer."""
-        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
-
-
 class _Site:
     def __init__(self, studio: "Studio") -> None:
         self.studio, self.worker, self.views = studio, studio.worker, studio.views
+        # Threads of their own: a page of large photos must not keep an answer waiting, nor fill the memory.
+        self._painters = ThreadPoolExecutor(2, thread_name_prefix="ancr-studio-pictures")
         folder = resources.files("ancr.studio") / "static"
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
@@ -226,8 +213,22 @@ class _Site:
             raise HTTPException(404, f"There are {count} samples; choose a number from 1 to {count}.")
         return number - 1
 
+    async def browse(self, request: Request) -> Response:
+        """Numbers of samples by search, filter and order; a search is done beside the thread of the state."""
+        wanted, browse = request.query_params, self.studio.browse
+        matching = await asyncio.to_thread(browse.search.matches, wanted.get("text", "")[:_LONGEST_SEARCH])
+        return await self._read(lambda: {**browse.order(wanted, matching), "start": self.studio.start})
+
+    def samples(self, request: Request) -> list[dict[str, Any]]:
+        """Samples by the numbers that a page has from this start."""
+        self.studio.check_start(request.query_params.get("start"))
+        return self.studio.browse.samples(request.query_params.get("numbers", ""))
+
     async def picture(self, request: Request) -> Response:
-        found = await asyncio.to_thread(self.studio.pictures.thumbnail, self.index(request))
+        """A small picture, or with ``?full=1`` the whole one; at most two are made at a time."""
+        pictures, index = self.studio.pictures, self.index(request)
+        make = pictures.whole if request.query_params.get("full") == "1" else pictures.thumbnail
+        found = await asyncio.get_running_loop().run_in_executor(self._painters, make, index)
         if found is None:
             raise HTTPException(404, "There is no picture of this sample.")
         # An identity is that of the content, so that its picture never changes; a row may get another image.

@@ -4,23 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
+
+from ancr.selection.calibration import Look, looks_at
 
 # Labels of each class before guesses are ticked, and how sure a guess must then be.
 LEAST_PER_CLASS, LEAST_SURE = 5, 0.95
-_TAIL = 0.05
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Confidences of answers to samples that were left out, and what can be said of answers as sure.
+    """What answers to samples that were left out say of other answers as sure.
 
     Attributes
     ----------
-    confidence : ndarray
-        The largest first.
-    supported : ndarray
-        Share of right answers that is certain enough among those at least as sure.
+    looks : tuple of Look
+        Sets of the surest answers, each with an interval of its share of right ones; all hold at once.
 
     Examples
     --------
@@ -29,32 +27,27 @@ class Claims:
     >>> few = Claims.of(np.full(6, 0.99), np.ones(6, bool))
     >>> many = Claims.of(np.full(200, 0.99), np.ones(200, bool))
     >>> few.capped(np.array([0.999])).round(2), many.capped(np.array([0.999])).round(3)
-    (array([0.51]), array([0.975]))
+    (array([0.54]), array([0.975]))
     """
 
-    confidence: np.ndarray
-    supported: np.ndarray
+    looks: tuple[Look, ...]
 
     @classmethod
     def of(cls, confidence: np.ndarray, right: np.ndarray) -> "Claims":
-        """Claims in any order, and which of the answers were right.
-
-        Of the k surest answers, a share of at least p was right: p is the lower end of its interval (one-sided, 95 %,
-        Clopper and Pearson). A surer answer is not less often right, so the largest p of all sets that it would belong
-        to counts; n nested sets count as ⌈log₂ n⌉ looks at the same data (Bonferroni).
-        """
-        order, n = np.argsort(-confidence, kind="stable"), len(confidence)
-        hits, looks = np.cumsum(right[order]), max(int(np.ceil(np.log2(max(n, 1)))), 1)
-        misses = np.arange(1, n + 1) - hits
-        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), misses + 1, _TAIL / looks), 0.0)
-        return cls(confidence[order], np.maximum.accumulate(low[::-1])[::-1])
+        """Claims in any order, and which of the answers were right."""
+        return cls(tuple(looks_at(confidence, right, LEAST_SURE)))
 
     def capped(self, confidence: np.ndarray) -> np.ndarray:
-        """Confidences, none above what the answers to samples that were left out support."""
-        if not len(self.confidence):
-            return np.zeros_like(confidence)
-        count = np.searchsorted(-self.confidence, -confidence, side="right")
-        return np.minimum(confidence, self.supported[np.maximum(count, 1) - 1])
+        """Confidences, none above what the answers to samples that were left out support.
+
+        A surer answer is not less often right, so of all sets that an answer would belong to, the one that supports
+        most counts.
+        """
+        supported = np.zeros_like(confidence)
+        for look in self.looks:
+            low = look.interval[0]
+            supported = np.where(confidence >= look.threshold, np.maximum(supported, low), supported)
+        return np.minimum(confidence, supported)
 
 
 def why_nothing_is_ticked(classes: Mapping[str, int], is_checked: bool) -> str:

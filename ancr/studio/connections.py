@@ -1,11 +1,22 @@
-"""Limits on connections: how long the head of a request may be, how long it may take, how many may be half-sent.
+"""What every server of this package does alike: bind, run until told to stop, limit connections, answer in JSON.
 
-Without them one endless header, or some hundred requests that are never finished, would keep a page from being served.
+Limits are how long the head of a request may be, how long it may take, how many may be half-sent. Without them one
+endless header, or some hundred requests that are never finished, would keep others from being served.
 """
 
 import asyncio
+import errno
+import json
+import os
+import socket
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LONGEST_HEAD = 2**16
@@ -13,6 +24,73 @@ LONGEST_HEAD = 2**16
 HEAD_TIME, BODY_TIME = 5.0, 60.0
 # Connections that may wait for the rest of a request; of more, the one that has waited longest is closed.
 MOST_WAITING = 32
+
+
+class Json(JSONResponse):
+    """Plain data in ASCII: half a character in a name must not keep a page from being shown."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of an answer."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+def told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exception], Any]:
+    """A handler that tells the client about an error: a sentence and a status."""
+
+    async def handler(request: Request, error: Exception) -> Response:
+        sentence, status = words(error)
+        return Json({"error": sentence}, status)
+
+    return handler
+
+
+def bind(ports: int | Sequence[int], host: str = "127.0.0.1") -> socket.socket:
+    """A socket that listens: at a port, or at the first free one of some."""
+    wanted = [ports] if isinstance(ports, int) else list(ports)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in wanted:
+        # With the protocol named, asyncio sends every answer at once (TCP_NODELAY) instead of waiting for more.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, number))
+            # Two that start together can both bind; only one can listen. And a page that comes at once is kept waiting.
+            listener.listen()
+            return listener
+        except socket.gaierror as error:
+            listener.close()
+            raise OSError(f"--host {host} is no address of this machine") from error
+        except OSError as error:
+            listener.close()
+            if isinstance(error, PermissionError):
+                raise OSError(f"--port {number} is reserved; choose one from 1024") from error
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise OSError(f"--host {host} is no address of this machine") from error
+    raise OSError(f"--port {wanted[0]} is in use; choose another, or none to take one that is free")
+
+
+def run_server(app: ASGIApp, listener: socket.socket, patience: int, at_end: Callable[[], object] = int) -> None:
+    """Answer requests until SIGTERM or Ctrl-C, then those that are on their way, for some seconds at most."""
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """End without raising the signal once more: what a person asked for is no failure."""
+            at_end()
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=patience,
+        limit_concurrency=200,
+    )
+    Server(config).run(sockets=[listener])
 
 
 class LimitedProtocol(HttpToolsProtocol):

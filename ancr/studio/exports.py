@@ -171,8 +171,7 @@ def python_code(source: Source, state: State) -> str:
     columns = list(source.data.columns)
     label = "label" if "label" not in columns else "label (ancr)"
     prepares = source.plan.prepares
-    kinds = {column.name: column.kind if column.is_used else "drop" for column in source.plan.columns}
-    options = f"kinds={kinds!r}, standardize={source.plan.standardize!r}"
+    options = f"kinds={source.plan.asked!r}, standardize={source.plan.standardize!r}"
     made = f"table_pipeline({classifier}, {options})" if prepares else classifier
     more = "\nfrom ancr import table_pipeline\n" if prepares else "\n"
     values = f'table.drop(columns=["sample", "{label}"])' + ("" if prepares else ".to_numpy()")

@@ -30,7 +30,7 @@ _FIRST, _MORE, _ROUNDS = 80, 48, 12
 _MOST = 700
 _TOO_MANY = (
     "At these settings nearly every labelled sample has a part in the answer, which takes too long to follow a slider. "
-    "Choose a smaller width γ or a smaller λ."
+    "Choose a smaller width κ or a smaller λ."
 )
 # Enough to ask what a classifier is.
 TWO_ATOMS = Dictionary.build(np.eye(2), np.arange(2))

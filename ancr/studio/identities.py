@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ancr.samples.sample_set import Samples
+from ancr.samples.sample_set import Samples, of_images
 
 _DIGEST = 12
 _CHUNK = 4096
@@ -44,7 +44,7 @@ def digest(content: bytes) -> str:
 
 def contents(samples: Samples) -> list[str]:
     """The digest of each sample: of its image file, or of its row of numbers and its name, if the data gives one."""
-    if samples.image_paths and samples.features != "table":
+    if samples.image_paths and of_images(samples.features):
         return [digest(_bytes(path)) for path in samples.image_paths]
     names = [b""] * len(samples) if has_counted_names(samples) else [encoded(name) for name in samples.names.tolist()]
     found = []

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from ancr.classifiers.probabilities import TemperatureLike, named_temperatures
 from ancr.classifiers.settings import chosen
 from ancr.samples.sample_set import Samples
 from ancr.studio.apart import Report
-from ancr.studio.recogniser import MOST_LEFT_OUT, Fitted, Snapshot
+from ancr.studio.recogniser import MOST_LEFT_OUT, MOST_WITH_MATRIX, Estimate, Fitted, Snapshot
 
+# Samples to label next, guesses, and the version of the labels.
+Ranked: TypeAlias = tuple[list[int], dict[int, tuple[str, float]], int]
 # Samples of a pool that are judged at a time; of more, a random part.
 MOST_JUDGED = 4000
 _SUSPICIOUS, _PAIRS = 60, 30
@@ -32,6 +34,21 @@ def judged_part(pool: np.ndarray, version: int) -> np.ndarray:
     if len(pool) <= MOST_JUDGED:
         return pool
     return np.sort(np.random.default_rng(version).permutation(pool)[:MOST_JUDGED])
+
+
+def ranked_of(
+    samples: np.ndarray, snapshot: Snapshot, pool: np.ndarray, temperature: TemperatureLike, n: int, seed: int
+) -> Ranked:
+    """The samples of a pool to label next, guesses for it, and the version of the labels that they are of."""
+    snapshot = replace(snapshot, samples=samples)
+    fitted, pool = snapshot.some(MOST_WITH_MATRIX).fit(), judged_part(pool, snapshot.version)
+    guesses = guesses_of(fitted, samples, pool, temperature)
+    return next_of(fitted, samples, pool, n, seed), guesses, snapshot.version
+
+
+def estimate_of(samples: np.ndarray, snapshot: Snapshot) -> Estimate:
+    """What leaving labelled samples out says."""
+    return replace(snapshot, samples=samples).estimate()
 
 
 def next_of(fitted: Fitted, samples: np.ndarray, pool: np.ndarray, n: int, seed: int = 0) -> list[int]:
@@ -123,7 +140,7 @@ def chosen_settings(snapshot: Snapshot, report: Report) -> dict[str, Any]:
 
     part = snapshot.some(MOST_LEFT_OUT)
     vectors, _ = part.vectors()
-    search = ANCRClassifierCV(**part.plan.spaces, verbose=report).fit(vectors, part.labels)
+    search = part.plan.suited(ANCRClassifierCV(verbose=report)).fit(vectors, part.labels)
     tried = len(search.cv_results_["params"])
     return {"settings": flat(chosen(search)), "accuracy": float(search.best_score_), "tried": tried}
 
@@ -139,8 +156,7 @@ def compared(snapshot: Snapshot, data: Samples, report: Report) -> dict[str, Any
     if smallest < 2:
         raise ValueError("Every class needs at least two labelled samples before methods can be compared.")
     samples = replace(data.take(part.members), origin="", is_train=None).with_labels(part.labels)
-    kinds = {column.name: column.kind if column.is_used else "drop" for column in part.plan.columns}
-    source = UserSource(samples, standardize=part.plan.standardize, kinds=kinds)
+    source = UserSource(samples, standardize=part.plan.standardize, kinds=part.plan.asked)
     with TemporaryDirectory() as folder, _counted(Path(folder) / "cells.jsonl", int(min(5, smallest)), report):
         comparison = compare_source(source, list(_METHODS), DEFAULT_PROTOCOLS, Path(folder), 1, _BUDGET)
     answer, answers = comparison.answer, {}
@@ -154,7 +170,7 @@ def compared(snapshot: Snapshot, data: Samples, report: Report) -> dict[str, Any
         "curves": {
             result.name: [[n, float(points.mean())] for n, points in learning_means(comparison, result.name)]
             for result in comparison.results
-            if any(cell.method == result.name for cell in comparison.learning)
+            if any(cell.key.method == result.name for cell in comparison.learning)
         },
         "lines": [answer.which, answer.sure, answer.long, *answer.next_steps],
         "n": len(part.members),

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ancr.studio import insights
 from ancr.studio.actions import ActionError
-from ancr.studio.apart import run_apart
+from ancr.studio.apart import Beside, run_apart
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import MOST_WITH_MATRIX, Recogniser, Snapshot
 from ancr.studio.state import State
@@ -20,6 +21,8 @@ from ancr.studio.worker import Background, Worker
 _AHEAD = 12
 # Work that a person asks for.
 LONG = ("audit", "choose", "compare")
+# Labelled samples up to which ranks and estimates are worked out in a thread.
+_MOST_HERE = 300
 # Seconds without an action before estimates and ranks are brought up to date.
 _PAUSE = 0.25
 
@@ -70,6 +73,7 @@ class Jobs:
         self.progress: dict[str, dict[str, int]] = {}
         self._cancelled: dict[str, threading.Event] = {name: threading.Event() for name in LONG}
         self._awaited: list[tuple[str, int, Future]] = []
+        self._beside = Beside(source.data.vectors)
         self.quick = Background(self._report, "ancr-studio-quick", pause=_PAUSE)
         self.long = Background(self._report, "ancr-studio-long")
 
@@ -77,6 +81,7 @@ class Jobs:
         """End after the jobs that run."""
         for cancelled in self._cancelled.values():
             cancelled.set()
+        self._beside.stop()
         self.quick.stop()
         self.long.stop()
 
@@ -98,27 +103,28 @@ class Jobs:
         if not recogniser.is_ready():
             recogniser.estimate, self.guesses, self.queue = None, {}, []
             return
-        if recogniser.size <= MOST_WITH_MATRIX:
+        if recogniser.needs_all(self.state.classifier) and recogniser.size <= MOST_WITH_MATRIX:
             self.quick.request("fitted", lambda: self._snapshot().fit())
         self.quick.request("queue", lambda: self._ranked(_AHEAD))
-        self.quick.request("estimate", lambda: self._snapshot().estimate())
+        self.quick.request("estimate", lambda: self._worked_out(insights.estimate_of, self._snapshot()))
 
     def _snapshot(self) -> Snapshot:
         """The newest labels, asked for when the work begins."""
         return self.worker.submit("read", lambda: self.recogniser.snapshot()).result()
 
-    def _ranked(self, n: int, seed: int = 0) -> tuple[list[int], dict[int, tuple[str, float]], int]:
+    def _ranked(self, n: int, seed: int = 0) -> insights.Ranked:
         def now() -> tuple[Any, ...]:
-            recogniser = self.recogniser
-            snapshot = recogniser.snapshot()
-            return snapshot, recogniser.fitted, self.pool(), recogniser.temperature(snapshot.classifier)
+            snapshot = self.recogniser.snapshot()
+            return snapshot, self.pool(), self.recogniser.temperature(snapshot.classifier)
 
-        snapshot, fitted, pool, temperature = self.worker.submit("read", now).result()
-        if fitted is None or not fitted.is_current(snapshot.version, snapshot.classifier):
-            fitted = snapshot.some(MOST_WITH_MATRIX).fit()
-        pool = insights.judged_part(pool, snapshot.version)
-        guesses = insights.guesses_of(fitted, snapshot.samples, pool, temperature)
-        return insights.next_of(fitted, snapshot.samples, pool, n, seed), guesses, snapshot.version
+        snapshot, pool, temperature = self.worker.submit("read", now).result()
+        return self._worked_out(insights.ranked_of, snapshot, pool, temperature, n, seed)
+
+    def _worked_out(self, work: Callable[..., Any], snapshot: Snapshot, *arguments: Any) -> Any:
+        """What depends on the labelled samples; of many in a process of its own, so that answers do not wait."""
+        if len(snapshot.members) <= _MOST_HERE:
+            return work(snapshot.samples, snapshot, *arguments)
+        return self._beside.ask(work, replace(snapshot, samples=np.empty((0, 0))), *arguments)
 
     def pool(self) -> np.ndarray:
         """Samples that wait for a label."""

@@ -20,14 +20,15 @@ from ancr.samples.doubts import doubts
 from ancr.samples.image_folders import is_image
 from ancr.samples.model_file import Model, ModelFileError
 from ancr.samples.readers import read_samples
-from ancr.samples.sample_set import DataWarning, Samples
+from ancr.samples.sample_set import DataWarning, Samples, of_images
 from ancr.studio.identities import contents
 from ancr.studio.state import first_classifier
 
-_DIGITS_PER_CLASS = 10
+# Labels that the digits come with: enough that a clean drawing is recognised, and that this can be promised.
+DIGITS_PER_CLASS = 50
 _BETTER = {
-    "pixels": "hog is usually better for photos, and the features of a network (ancr[features]) are better still",
-    "hog": "the features of a network are usually better: pip install 'ancr[features]', then --features resnet18",
+    "pixels": "hog is usually better for photos, and the features of a network are better still",
+    "hog": "the features of a network are usually better: pip install torch torchvision timm, then --features resnet18",
 }
 
 
@@ -74,7 +75,7 @@ class Source:
     @property
     def shows_content(self) -> bool:
         """Whether the picture of a sample is its content, so that it never changes."""
-        return not self.data.image_paths or self.data.features != "table"
+        return not self.data.image_paths or of_images(self.data.features)
 
     @property
     def is_held_out(self) -> np.ndarray:
@@ -153,11 +154,11 @@ def state_home(name: str, home: str | Path | None = None) -> Path:
 
 
 def _digits(bunch: Bunch, state: Path) -> Source:
-    """Ten labelled samples per class, a held-out part, and all others as the pool."""
+    """Some labelled samples per class, a held-out part, and all others as the pool."""
     everything, test = np.arange(len(bunch.target)), bunch.test_indices
     if test is None:
         _, test = per_class_split(bunch.target, len(bunch.target) // 14, seed=1)
-    train, _ = per_class_split(bunch.target, _DIGITS_PER_CLASS, seed=0, pool=np.setdiff1d(everything, test))
+    train, _ = per_class_split(bunch.target, DIGITS_PER_CLASS, seed=0, pool=np.setdiff1d(everything, test))
     samples = Samples(
         bunch.data.astype(np.float32),
         np.where(np.isin(everything, np.union1d(train, test)), bunch.target, -1),

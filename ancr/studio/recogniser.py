@@ -204,8 +204,7 @@ class Recogniser:
                 self._labelled.update(index, state.labels[index])
         self._seen, self._version = len(state.changes), state.version
         vectors, plan = source.data.vectors, source.plan
-        has_gaps = bool(plan.columns) and vectors.dtype.kind == "f" and bool(np.isnan(vectors).any())
-        self._prepares = plan.prepares or has_gaps
+        self._always_prepares = plan.prepares or (bool(plan.columns) and has_gaps(vectors))
         # Of prepared columns, the rows of the labels of this moment.
         self._prepared: tuple[Any, ...] | None = None
         self._lock = threading.RLock()
@@ -281,9 +280,19 @@ class Recogniser:
         if own is None and self.fitted and self.fitted.is_current(self._version, query.classifier):
             return Recogniser._by_matrix, query.top
         if applies_to(query.classifier):
-            alone = self._prepares or not query.kind[1]  # what is learned from the others is its own
-            return Recogniser._over_few, query.kind, own if alone else None, query.top
+            prepares = self._prepares(query)
+            alone = prepares or not query.kind[1]  # what is learned from the others is its own
+            return Recogniser._over_few, query.kind, prepares, own if alone else None, query.top
         return Recogniser._by_all, key(query.classifier), own, query.top
+
+    def _prepares(self, query: Query) -> bool:
+        """Whether columns are prepared for a query: they always are, or a cell of it is empty."""
+        return self._always_prepares or has_gaps(query.vector)
+
+    @staticmethod
+    def needs_all(classifier: BaseRepresentationClassifier) -> bool:
+        """Whether answers need a classifier that was fitted to all samples."""
+        return not applies_to(classifier)
 
     def _own_place(self, query: Query) -> int | None:
         """Where a query is among the labelled samples; None if it is not."""
@@ -297,7 +306,7 @@ class Recogniser:
     def is_quick(self, query: Query) -> bool:
         """Whether a query needs neither a classifier fitted to all samples nor words that are counted anew."""
         self.sync()
-        has_words = self._prepares and self.source.data.vectors.dtype.kind == "O"
+        has_words = self._always_prepares and self.source.data.vectors.dtype.kind == "O"
         return self._way(query)[0] is not Recogniser._by_all and not has_words
 
     def _over_few(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
@@ -330,14 +339,14 @@ class Recogniser:
         Columns are prepared by the labelled samples of this moment, without the one that is the query.
         """
         (members, labels, unused), kind, plan = labelled, query.kind, self.source.plan
-        own, n = self._own_place(query), len(members)
-        if not self._prepares:
+        own, n, prepares = self._own_place(query), len(members), self._prepares(query)
+        if not prepares:
             with self._lock:
                 rows, squares = (part[:n] for part in self._labelled.rows(*kind))
-        if not self._prepares and kind[1]:
+        if not prepares and kind[1]:
             return rows, squares, None, lambda vectors: rows_of(vectors, *kind)
         used = np.setdiff1d(np.arange(n), unused if own is None else np.append(unused, own))
-        if not self._prepares:
+        if not prepares:
             return rows, squares, rows[used].mean(axis=0, dtype=float), lambda vectors: rows_of(vectors, *kind)
         which, prepared = (version, kind, own), self._prepared
         if prepared is None or prepared[0] != which:
@@ -396,6 +405,11 @@ def _search_of_one(classifier: BaseRepresentationClassifier) -> Any:
     """A search that scores the settings of a classifier and no others."""
     grid: dict[str, Any] = {name: [getattr(classifier, single)] for name, single in LISTS.items()}
     return RepresentationClassifierCV(changed(classifier, {"temperature": type(classifier)().temperature}), **grid)
+
+
+def has_gaps(vectors: np.ndarray) -> bool:
+    """Whether a number is missing."""
+    return vectors.dtype.kind == "f" and bool(np.isnan(vectors).any())
 
 
 def _as_they_are(vectors: np.ndarray) -> np.ndarray:

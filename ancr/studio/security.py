@@ -71,7 +71,7 @@ class Guard:
                     app = HTMLResponse(leading_to("/"), headers={"set-cookie": self._set_cookie()})
                 else:
                     self._check_cookie(scope)
-                    receive = self._limited(scope, receive)
+                    receive = limited(scope, receive, _most(scope))
         except Refusal as refusal:
             app = JSONResponse({"error": refusal.sentence}, refusal.status)
         await app(scope, receive, _with_headers(send))
@@ -106,25 +106,30 @@ class Guard:
     def _set_cookie(self) -> str:
         return f"{self.cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
 
-    @staticmethod
-    def _limited(scope: Scope, receive: Receive) -> Receive:
-        """A receiver that stops at the limit; a body that says it is larger is refused before it is read."""
-        kind = _header(scope, "content-type").partition(";")[0]
-        most = MOST_IMAGE if kind.startswith("image/") or kind == "application/octet-stream" else MOST_JSON
-        length = _header(scope, "content-length", "0")
-        if not length.isdecimal() or len(length) > 15 or int(length) > most:
-            raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
-        seen = 0
 
-        async def limited() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > most:
-                raise Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
-            return message
+def _most(scope: Scope) -> int:
+    """Bytes that a request may bring."""
+    kind = _header(scope, "content-type").partition(";")[0]
+    return MOST_IMAGE if kind.startswith("image/") or kind == "application/octet-stream" else MOST_JSON
 
-        return limited
+
+def limited(scope: Scope, receive: Receive, most: int) -> Receive:
+    """A receiver that stops at a limit; a body that says it is larger is refused before it is read."""
+    too_large = Refusal(413, f"Only {most // 2**20} MB can be sent at once.")
+    length = _header(scope, "content-length", "0")
+    if not length.isdecimal() or len(length) > 15 or int(length) > most:
+        raise too_large
+    seen = 0
+
+    async def counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise too_large
+        return message
+
+    return counted
 
 
 def _header(scope: Scope, name: str, default: str = "") -> str:

@@ -17,7 +17,10 @@ from ancr.studio.actions import ActionError, Batch, ConflictError, History, Step
 
 # What a person asks for, as plain data.
 Action: TypeAlias = Mapping[str, Any]
-_ACTIONS = ("label", "accept", "skip", "exclude", "include", "keep", "class", "settings", "return", "import", "undo")
+_ACTIONS = (
+    *("label", "unlabel", "skip", "exclude", "include", "keep"),  # of a sample, or of several
+    *("accept", "class", "settings", "return", "import", "undo"),
+)
 _MARKS = {
     "skip": ("skipped", "yes"),
     "exclude": ("excluded", "yes"),
@@ -97,6 +100,7 @@ class State:
         self.classes: dict[str, int] = {label: counts[label] for label in sorted(counts, key=_natural)}
         self.version = 0
         self.changes: list[int] = []
+        self._changed_at: dict[int, int] = {}  # the version that changed a sample last
         self.absent: dict[tuple[str, str], str | None] = {}
         self.history = History()
         self.waiting = np.array([label is None and i not in self.closed for i, label in enumerate(labels)], bool)
@@ -133,13 +137,42 @@ class State:
             )
         if kind in ("accept", "import"):
             return self._given(kind, action.get("labels"), tab)
+        label = check_label(action.get("label")) if kind == "label" else None
+        if "samples" in action:
+            return self._many(kind, label, action, tab)
         index = self._open(action.get("sample"))
-        if kind == "label":
-            self._check_seen(index, action)
-            label = check_label(action.get("label"))
-            return Batch(kind, (*self._class_steps(label), *self._label_steps(index, label)), tab)
-        field, wanted = _MARKS[kind]
-        return Batch(kind, tuple(self._mark_steps(field, index, wanted)), tab)
+        self._check_seen(index, action)
+        return Batch(kind, (*self._class_steps(label), *self._steps(kind, index, label)), tab)
+
+    def _steps(self, kind: str, index: int, label: str | None) -> list[Step]:
+        """What an action on one sample changes."""
+        if kind in ("label", "unlabel"):
+            return [] if kind == "unlabel" and self.labels[index] is None else self._label_steps(index, label)
+        return self._mark_steps(_MARKS[kind][0], index, _MARKS[kind][1])
+
+    def _many(self, kind: str, label: str | None, action: Action, tab: str) -> Batch:
+        """An action on several samples; those that it cannot be done to are told, and the others are done.
+
+        ``seen`` is the version that the page knew: what another tab has changed since is left as it is.
+        """
+        samples, seen = action["samples"], action.get("seen", self.version)
+        if not isinstance(samples, list) or not samples or not isinstance(seen, int):
+            raise ActionError("Choose at least one sample.")
+        steps: list[Step] = []
+        refused: list[str] = []
+        for id in dict.fromkeys(one if isinstance(one, str) else "" for one in samples):
+            try:
+                index = self._open(id)
+                if self._changed_at.get(index, 0) > seen:
+                    raise ConflictError(f"{shown(self.names[index])} was changed by another tab.")
+            except ActionError as error:
+                refused.append(str(error))
+                continue
+            if kind != "label" or self.labels[index] != label or not self.is_used(index):
+                steps += self._steps(kind, index, label)
+        if not steps and refused:
+            raise ActionError(refused[0])
+        return Batch(kind, (*self._class_steps(label), *steps) if steps else (), tab, refused=tuple(refused))
 
     def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
@@ -205,10 +238,10 @@ class State:
             raise ActionError(f"{shown(self.names[index])} is held out to measure accuracy and cannot be labelled.")
         return index
 
-    def _class_steps(self, label: str) -> list[Step]:
-        return [] if label in self.classes else [Step(None, "class", None, label)]
+    def _class_steps(self, label: str | None) -> list[Step]:
+        return [] if label is None or label in self.classes else [Step(None, "class", None, label)]
 
-    def _label_steps(self, index: int, label: str) -> list[Step]:
+    def _label_steps(self, index: int, label: str | None) -> list[Step]:
         steps = [step for field in ("skipped", "excluded") for step in self._mark_steps(field, index, None)]
         return [*steps, Step(self.ids[index], "label", self.labels[index], label)]
 
@@ -280,6 +313,7 @@ class State:
         marked = index in self.marks["skipped"] or index in self.marks["excluded"]
         self.waiting[index] = self.labels[index] is None and not marked
         self.changes.append(index)
+        self._changed_at[index] = self.version
 
     def _count(self, index: int, change: int) -> None:
         label = self.labels[index]

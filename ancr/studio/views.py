@@ -99,10 +99,13 @@ class Views:
             "name": state.names[index],
             "label": state.labels[index],
             "excluded": index in state.marks["excluded"],
+            "status": "held out" if index in state.closed else state.status(index),
             "picture": self.pictures.has_pictures,
         }
         if guess is not None and state.labels[index] is None:
             found["guess"] = {"label": guess[0], "confidence": self.checked(guess[1])}
+        if (doubt := self.suspects().get(index)) is not None:
+            found["doubt"] = doubt
         if not self.pictures.has_pictures:
             found["row"] = self.row(index, 8)
         return found
@@ -115,8 +118,17 @@ class Views:
 
     def checked(self, confidence: float) -> float:
         """The confidence of a guess, not above what labels that were left out support."""
+        return float(self.capped(np.array([confidence]))[0])
+
+    def capped(self, confidences: np.ndarray) -> np.ndarray:
+        """Confidences of guesses, none above what labels that were left out support."""
         estimate = self.recogniser.estimate
-        return confidence if estimate is None else float(estimate.claims.capped(np.array([confidence]))[0])
+        return confidences if estimate is None else estimate.claims.capped(confidences)
+
+    def suspects(self) -> dict[int, float]:
+        """Samples whose labels the last audit doubts, and how likely they are wrong."""
+        found = self.jobs.results.get("audit")
+        return {} if found is None else {one["sample"]: 1.0 - one["probability"] for one in found["suspicious"]}
 
     def row(self, index: int, most: int = _SHOWN_COLUMNS) -> list[list[Any]]:
         """Columns and values of a sample."""
@@ -164,23 +176,6 @@ class Views:
         if why_not or not samples or any(sample["ticked"] for sample in samples):
             return why_not
         return f"Nothing is ticked: labels that were left out support less than {LEAST_SURE:.0%} for these guesses."
-
-    def members(self, label: str) -> dict[str, Any]:
-        """Samples of a class."""
-        found = [i for i, given in enumerate(self.state.labels) if given == label]
-        return {"samples": [self.describe(i) for i in found[:_SHOWN_SAMPLES]], "total": len(found)}
-
-    def search(self, text: str) -> dict[str, Any]:
-        """Samples that have all words of a text in their name or in their texts and categories, in any case."""
-        words = text.casefold().split()
-        found = [i for i in range(len(self.state.names)) if words and all(word in self._words(i) for word in words)]
-        return {"samples": [self.describe(i) for i in found[:_SHOWN_SAMPLES]], "total": len(found)}
-
-    def _words(self, index: int) -> str:
-        """The name of a sample and its cells that are texts, to search in."""
-        cells = self.source.data.vectors[index]
-        texts = [cell for cell in cells if isinstance(cell, str)] if cells.dtype.kind == "O" else []
-        return "\n".join([self.state.names[index], *texts]).casefold()
 
     def answer(self, query: Query, judgement: Judgement) -> dict[str, Any]:
         """An answer with its witnesses, and what the code makes of them."""

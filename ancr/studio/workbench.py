@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ancr.studio.actions import ActionError, Batch
+from ancr._core.locations import cache_home
+from ancr.samples.table_files import as_word
+from ancr.studio.actions import ActionError, Batch, ConflictError
+from ancr.studio.browse import Browse
 from ancr.studio.jobs import Jobs
 from ancr.studio.journal import JournalError
 from ancr.studio.leases import Leases
 from ancr.studio.openings import Source
+from ancr.studio.picture_cache import PictureCache
 from ancr.studio.project import open_journal, opened_state
 from ancr.studio.recogniser import Query, Recogniser
 from ancr.studio.sample_pictures import Pictures
@@ -42,8 +46,8 @@ class Studio:
         Takes the jobs ``"act"`` (a tab and a dict) and ``"read"`` (a function without arguments).
     jobs : Jobs
         Work in the background, and what it has found.
-    views : Views
-        What a page shows.
+    views, browse : Views, Browse
+        What a page shows, and how it finds samples.
     serial : int
         Grows with everything that a page would show differently.
     notes : list of str
@@ -51,7 +55,7 @@ class Studio:
     """
 
     def __init__(self, source: Source) -> None:
-        self.source, self.pictures = source, Pictures(source)
+        self.source, self.pictures = source, Pictures(source, PictureCache(cache_home() / "studio-pictures"))
         self.journal, notes = open_journal(source.state)
         try:
             self.state, more = opened_state(source, self.journal)
@@ -74,6 +78,7 @@ class Studio:
         self._answers = {is_quick: Worker({"answer": self._on_answer}, "answers") for is_quick in (True, False)}
         self.jobs = Jobs(source, self.state, self.recogniser, self.worker, self._tell)
         self.views = Views(source, self.state, self.recogniser, self.pictures, self.jobs)
+        self.browse = Browse(self.views)
         self.worker.submit("read", self.jobs.refresh).result()
 
     def overview(self, tab: str = "") -> dict[str, Any]:
@@ -179,9 +184,24 @@ class Studio:
     def _planned(self, tab: str, action: dict[str, Any]) -> Batch:
         """What an action does, done in memory: the next one of those that came together must know."""
         self.state.history.hear(tab)
+        if "numbers" in action:
+            action = {**action, "samples": self._identities(action["numbers"], action.get("start"))}
         batch = self.state.plan(action, tab)
         self.state.apply(batch.steps)
         return batch
+
+    def check_start(self, start: Any) -> None:
+        """A `ConflictError` if a page speaks of samples by numbers of another start, when they were others."""
+        if start != self.start:
+            raise ConflictError("The studio was started anew, or shows other data now. Nothing was done.")
+
+    def _identities(self, numbers: Any, start: Any) -> list[str]:
+        """Samples that a page names by their numbers."""
+        self.check_start(start)
+        ids, found = self.state.ids, numbers if isinstance(numbers, list) else []
+        if not all(isinstance(number, int) and 0 <= number < len(ids) for number in found):
+            raise ActionError("There are no such samples.")
+        return [ids[number] for number in found]
 
     def _after(self, tab: str, batch: Batch | Exception) -> Any:
         """What a page needs after an action: counts and the next sample, which is that tab's own."""
@@ -223,7 +243,8 @@ class Studio:
         """A row that was edited: the values sent, and those of a sample where the page does not show all columns."""
         samples, columns = self.source.data.vectors, self.source.data.columns
         width = samples.shape[1]
-        empty = np.full(width, None) if samples.dtype.kind == "O" else np.zeros(width, samples.dtype)
+        gap = None if samples.dtype.kind == "O" else np.nan if columns else 0.0
+        empty = np.full(width, gap, samples.dtype)
         vector = empty if sample is None else samples[self.state.index(sample)].copy()
         if not isinstance(row, list) or len(row) > width:
             raise ActionError(f"A row has {width} values.")
@@ -254,6 +275,4 @@ def _cell(name: str, value: Any, kind: str, gaps: bool) -> float | str | None:
         if not is_number or not abs(value) <= 1e30:
             raise ActionError(f"{name} must be a number.")
         return float(value)
-    if value is not None and not isinstance(value, str):
-        value = str(value)
-    return value or None
+    return as_word(value)

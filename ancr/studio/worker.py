@@ -5,9 +5,7 @@ matrix product. Of several requests for the same longer work, only the last is d
 """
 
 import asyncio
-import ctypes
 import queue
-import sys
 import threading
 import time
 from collections import OrderedDict
@@ -16,7 +14,7 @@ from concurrent.futures import Future
 from typing import Any, TypeAlias
 
 from ancr._core.messages import one_line
-from ancr.studio.apart import CancelledError
+from ancr.studio.apart import CancelledError, return_memory
 
 # What is handed over: a kind, its payload and where the result goes; None ends the thread.
 Job: TypeAlias = tuple[str, Any, Future]
@@ -175,10 +173,3 @@ class Background:
             with self._changed:
                 self._busy = None
             self._report(name, result, error)
-
-
-def return_memory() -> None:
-    """Give memory that is free back to the system, where the C library would keep it (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)

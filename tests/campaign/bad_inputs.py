@@ -352,7 +352,7 @@ MODELS = [
 
 
 def _new(name, content, answer, file="data.csv"):
-    return Bad(f"predict {name}", f"predict model.npz {file} -o out.csv", answer, {file: content})
+    return Bad(f"predict {name}", f"predict model.npz {file} -o out.csv --strict", answer, {file: content})
 
 
 QUERIES = [
@@ -439,8 +439,8 @@ OPTIONS = [
     Bad("unknown method", "compare good.csv --methods CRC,XYZ -o out", "--methods XYZ: no such method here"),
     Bad("empty method", "compare good.csv --methods= -o out", "no such method here"),
     Bad("no module before the colon", "compare good.csv --methods :Mine -o out", "--methods :Mine: no module or file"),
-    Bad("no time", "compare good.csv --time-limit 0 -o out", "--time-limit", exit_code=2),
-    Bad("nan minutes", "compare good.csv --time-limit nan -o out", "nan is not a number of minutes", exit_code=2),
+    Bad("no time", "compare good.csv --time 0 -o out", "--time", exit_code=2),
+    Bad("nan minutes", "compare good.csv --time nan -o out", "is no time above zero", exit_code=2),
     Bad("unknown protocol", "compare good.csv --protocol oracle -o out", "--protocol 'oracle' is unknown"),
     Bad("label of images", "compare photos --label x -o out", "--label 'x', but photos holds images"),
     Bad("only training", "compare split.csv -o out", "leaves 0 for testing",

@@ -255,8 +255,8 @@ def test_a_failing_cell_keeps_the_report_of_the_others(tmp_path, wine, monkeypat
     result = ancr("compare", wine, "--methods", "CRC,NSC", "--no-figures", "-o", tmp_path)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == (
-        f"Error: 1 of 10 cells failed: CRC (cv) on wine 5 folds, draw 3: no luck; the others are in "
-        f"{tmp_path / 'report.html'}"
+        f"Error: 1 of 10 cells failed: CRC (cv) on wine 5 folds, draw 3: no luck; the traceback is in "
+        f"{tmp_path / 'errors.txt'}; the others are in {tmp_path / 'report.html'}"
     )
     assert "1 of 10 cells failed" in (tmp_path / "report.html").read_text()
     assert len(cells(tmp_path)) == 9

@@ -59,7 +59,7 @@ def test_the_first_example_runs(tmp_path):
         assert not re.search("Traceback|Warning", result.stderr)
 
 
-@pytest.mark.parametrize("name", sorted(set(main.commands) - {"fetch", "extract", "studio"}))
+@pytest.mark.parametrize("name", sorted(set(main.commands) - {"fetch", "extract", "studio", "serve"}))
 def test_example_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANCR_CACHE", str(tmp_path / "cache"))

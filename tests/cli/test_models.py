@@ -226,7 +226,7 @@ def test_an_error_in_the_last_row_keeps_the_old_answers(model, tmp_path):
     data, answers = big_table(tmp_path / "big.csv", 4000), tmp_path / "labels.csv"
     answers.write_text("old")
     data.write_text(data.read_text() + ",".join(["1"] * 12 + ["x"]) + "\n")
-    result = ancr("predict", model, data, "-o", answers)
+    result = ancr("predict", model, data, "-o", answers, "--strict")
     assert result.exit_code == 1
     assert "row 4001 (line 4002), column 'proline': 'x' is not a number" in result.stderr
     assert answers.read_text() == "old"
@@ -298,3 +298,29 @@ def test_a_full_disk_keeps_the_old_answers_and_names_them(model, tmp_path):
     assert (run.returncode, run.stderr) == (1, f"Error: {answers}: File too large\n")
     assert answers.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_predict_scores_names_rows_and_goes_on_past_bad_ones(tmp_path):
+    """Known labels are scored, the identifier names rows, and rows that cannot be read are listed; --strict stops."""
+    rows = [f"{'big' if i % 2 else 'small'},{i % 2 * 10 + i / 100},{i % 7},p{i:03}" for i in range(40)]
+    (tmp_path / "train.csv").write_text("\n".join(["size,length,width,code", *rows]) + "\n")
+    new = ["big,10.2,3,n1", "small,0.1,5,n2", ",10.1,4,n3", "big,0.2,4,n4", "big,long,4,n5", "small,0.1"]
+    (tmp_path / "new.csv").write_text("\n".join(["size,length,width,code", *new]) + "\n")
+    model, answers = tmp_path / "m.npz", tmp_path / "a.csv"
+    assert ancr("train", tmp_path / "train.csv", "--label", "size", "--method", "ANCR", "-o", model).exit_code == 0
+    result = ancr("predict", model, tmp_path / "new.csv", "-o", answers)
+    assert result.exit_code == 0, result.stderr
+    assert "4 samples; 2 of 3 known labels are right (66.7%)" in result.stdout
+    assert "2 rows cannot be read" in result.stderr
+    assert "row 5" in result.stderr
+    assert "row 6" in result.stderr
+    with answers.open(newline="") as file:
+        found = [(row["sample"], row["given"]) for row in csv.DictReader(file)]
+    assert found == [("n1", "big"), ("n2", "small"), ("n3", ""), ("n4", "big")]
+    strict = ancr("predict", model, tmp_path / "new.csv", "-o", answers, "--strict")
+    assert strict.exit_code == 1
+    assert "row 6 (line 7) has 2 cells" in strict.stderr
+    (tmp_path / "new.csv").write_text("size,length,width,code\nbig,long,4,n5\n")
+    none = ancr("predict", model, tmp_path / "new.csv", "-o", answers)
+    assert none.exit_code == 1
+    assert none.stderr.splitlines()[-1].startswith("Error: no row of")

@@ -31,4 +31,4 @@ def cell(method="ANCR", accuracy=90.0, **changes):
         "dataset": "usps", "features": "pixels", "setting": "N=50", "method": method, "protocol": "paper", "draw": 0,
         "seed": 0, "params": {"alpha": 1e-3}, "accuracy": accuracy, "n_test": 100, "fit_s": 0.5, "predict_s": 1.5,
     }  # fmt: skip
-    return Cell(**{**values, **changes})
+    return Cell.from_line({**values, **changes})

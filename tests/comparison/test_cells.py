@@ -24,7 +24,7 @@ def test_incomplete_last_line_is_removed(tmp_path):
     file.append(cell("NRC"))
     content = file.path.read_bytes()
     file.path.write_bytes(content[:-7])
-    assert [each.method for each in CellFile(file.path).cells] == ["CRC"]
+    assert [each.key.method for each in CellFile(file.path).cells] == ["CRC"]
     assert file.path.read_bytes() == content[: content.index(b"\n") + 1]
 
 
@@ -84,4 +84,4 @@ def test_values_of_the_wrong_kind_are_named_by_line(tmp_path, name, value, messa
 def test_whole_numbers_are_numbers(tmp_path):
     path = tmp_path / "cells.jsonl"
     CellFile(path).append(cell(accuracy=90, certified=1))
-    assert CellFile(path).cells[0].accuracy == 90
+    assert CellFile(path).cells[0].measured.accuracy == 90

@@ -12,6 +12,8 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.dummy import DummyClassifier
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -98,7 +100,7 @@ def test_confusion_counts_every_test_sample(compared, iris):
     missed = missed_by_all(compared)
     assert set(missed) <= set(range(150))
     sentence = next(step for step in compared.answer.next_steps if "by every method" in step)
-    assert f": row {missed[0]}" in sentence
+    assert f": row {missed[0] + 1}" in sentence
 
 
 def test_an_array_is_scaled_like_a_frame():
@@ -277,9 +279,23 @@ def test_answers_that_are_no_classes_are_a_failed_cell(tmp_path, iris, answer, m
     result = ancr.compare(*iris, methods=methods, folds=2, output=tmp_path, jobs=1, learning_curve=False)
     assert f"Answering (own) on data 2 folds, draw 0: predict returned {message}" in result.failed
     assert [each.name for each in result.results] == ["kNN"]
-    assert {cell.method for cell in CellFile(tmp_path / "cells.jsonl").cells} == {"kNN"}
+    assert {cell.key.method for cell in CellFile(tmp_path / "cells.jsonl").cells} == {"kNN"}
     assert len(list((tmp_path / "answers").iterdir())) == 2
     assert (tmp_path / "report.html").is_file()
+
+
+def test_measures_are_those_of_scikit_learn(iris):
+    X, y = iris
+    keep = np.flatnonzero((y != 2) | (np.arange(len(y)) % 3 == 0))  # uneven classes
+    options = {"standardize": False, "jobs": 1, "learning_curve": False}
+    found = ancr.compare(X[keep], y[keep], methods=[GaussianNB()], **options).records()[0]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    chances = cross_val_predict(GaussianNB(), X[keep], y[keep], cv=folds, method="predict_proba")
+    predicted = chances.argmax(axis=1)
+    assert found["balanced_accuracy"] == pytest.approx(100 * balanced_accuracy_score(y[keep], predicted))
+    assert found["f1"] == pytest.approx(100 * f1_score(y[keep], predicted, average="macro"))
+    assert found["log_loss"] == pytest.approx(log_loss(y[keep], chances))
+    assert 0.0 <= found["calibration_error"] < 20.0
 
 
 def test_one_line_where_every_cell_fails(tmp_path):
@@ -287,7 +303,13 @@ def test_one_line_where_every_cell_fails(tmp_path):
     options = ["--methods", "sklearn.linear_model:LinearRegression", "--no-figures", "-o", tmp_path / "out"]
     result = invoke(["compare", tmp_path / "d.npz", *options])
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith("Error: 5 of 5 cells failed: LinearRegression (own) on d 5 folds")
+    said = result.stderr.splitlines()[-1]
+    assert said.startswith("Error: 5 of 5 cells failed: LinearRegression (own) on d 5 folds")
+    assert said.count("LinearRegression") == 1, "one reason is said once"
+    assert said.endswith(
+        f"(and 4 more cells for the same reason); the traceback is in {tmp_path / 'out' / 'errors.txt'}"
+    )
+    assert "Traceback (most recent call last)" in (tmp_path / "out" / "errors.txt").read_text()
 
 
 def test_numbers_that_equal_classes_are_classes(iris):
@@ -360,7 +382,7 @@ class Slow(DummyClassifier):
 def test_the_time_limit_reports_what_is_done(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     np.savez(tmp_path / "d.npz", X=np.random.default_rng(0).random((40, 3)), y=np.arange(40) % 2)
-    command = ["compare", "d.npz", "--methods", "kNN,slow:Slow", "--time-limit", "0.1", "--jobs", "2", "-o", "out"]
+    command = ["compare", "d.npz", "--methods", "kNN,slow:Slow", "--time", "6s", "--jobs", "2", "-o", "out"]
     run = subprocess.run(
         [sys.executable, "-m", "ancr", *command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=50,
         env={**os.environ, "PYTHONPATH": str(Path(ancr.__file__).parents[1])},
@@ -387,7 +409,7 @@ def test_one_method_needs_no_list(iris, methods):
     ("change", "message"),
     [
         ({"X": np.zeros((3, 2))}, "expected one row of X per label"),
-        ({"X": np.full((150, 2), np.nan)}, "X, row 0, column 0: the value is nan"),
+        ({"X": np.full((150, 2), np.nan)}, "X[0, 0]: the value is nan"),
         ({"y": np.zeros(150)}, "y holds 1 class"),
         ({"y": None}, "y of shape ()"),
         ({"y": np.r_[np.nan, np.ones(149)]}, "y holds 1 class: '1'"),

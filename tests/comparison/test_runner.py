@@ -1,6 +1,8 @@
 """The engine: the same numbers however it is run, and nothing run twice."""
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,13 +14,13 @@ import ancr
 from ancr.comparison import runner
 from ancr.comparison.cells import CellFile
 from ancr.comparison.protocols import Method, methods_for
-from ancr.comparison.runner import FailedCellsError, Plan, make_plans, run_missing
+from ancr.comparison.runner import FailedCellsError, Plan, Schedule, make_plans, run_missing
 from ancr.paper.paper_sources import Digits, paper_source
 from tests.comparison.stand_ins import Blobs
 
 
 def outcome(cells):
-    return [(each.key, each.accuracy, each.certified) for each in cells]
+    return [(each.key, each.measured.accuracy, each.measured.certified) for each in cells]
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def plans():
 def test_results_do_not_depend_on_the_parallelism(tmp_path, plans):
     runs = [run_missing(plans, CellFile(tmp_path / f"{jobs}.jsonl"), jobs) for jobs in (1, 3)]
     assert outcome(runs[0]) == outcome(runs[1])
-    assert {each.accuracy for each in runs[0]} != {100.0}
+    assert {each.measured.accuracy for each in runs[0]} != {100.0}
 
 
 def test_every_plan_is_run_once(tmp_path, plans):
@@ -49,7 +51,7 @@ def test_a_cell_of_other_settings_does_not_count(tmp_path, change):
     other = replace(plan, recipe=replace(plan.recipe, **change))
     file = CellFile(tmp_path / "cells.jsonl")
     before, after = run_missing([plan], file)[0], run_missing([other], file)[0]
-    assert (before.params, before.before) != (after.params, after.before)
+    assert before.given != after.given
     assert len(file.cells) == 2
 
 
@@ -77,9 +79,21 @@ def test_a_failing_cell_does_not_stop_the_others(tmp_path, plans):
     file = CellFile(tmp_path / "cells.jsonl")
     with pytest.raises(FailedCellsError, match=r"1 of 3 cells failed: .*blobs N=50, draw 0: .*alpha"):
         run_missing([broken, *plans[1:3]], file)
-    assert [each.key for each in sorted(file.cells, key=lambda each: each.method)] == sorted(
+    assert [each.key for each in sorted(file.cells, key=lambda each: each.key.method)] == sorted(
         (plan.key for plan in plans[1:3]), key=lambda key: key[3]
     )
+
+
+def test_the_slowest_method_is_left_out_first_where_time_is_short():
+    plans = [SimpleNamespace(method=method) for _ in range(5) for method in ("slow", "quick", "medium")]
+    schedule = Schedule(plans, jobs=1, deadline=time.monotonic() + 100.0)
+    for seconds in (90.0, 1.0, 20.0):
+        schedule.finished(schedule.take(), seconds)
+    taken = [schedule.take().method for _ in range(8)]
+    assert taken == ["quick", "medium"] * 4, "84 s of the others fit into the 100 s"
+    assert (schedule.n_dropped, schedule.left_out) == (4, "slow (1 min 30 s each)")
+    with pytest.raises(IndexError):
+        schedule.take()
 
 
 def test_exact_codes_are_certified_and_stopped_ones_are_not(tmp_path):
@@ -92,9 +106,9 @@ def test_exact_codes_are_certified_and_stopped_ones_are_not(tmp_path):
     plan = make_plans(Blobs())[0]
     plans = [replace(plan, method=name, recipe=recipe) for name, recipe in recipes.items()]
     cells = run_missing(plans, CellFile(tmp_path / "cells.jsonl"))
-    assert [each.certified for each in cells] == [1.0, 0.0, None, 1.0]
-    assert cells[-1].before == "PCA(n_components=5)"
-    assert {"python", "ancr", "numpy"} <= set(cells[0].versions)
+    assert [each.measured.certified for each in cells] == [1.0, 0.0, None, 1.0]
+    assert cells[-1].given.before == "PCA(n_components=5)"
+    assert {"python", "ancr", "numpy"} <= set(cells[0].machine.versions)
 
 
 def test_draws_differ_and_official_splits_have_one():
@@ -134,6 +148,6 @@ def test_protocol_cv_records_what_was_chosen():
     for method in ("ANCR", "SVM"):
         recipe = source.methods("N=10", "cv")[method]
         cell = Plan(source, "N=10", method, "cv", 0, recipe).run()
-        assert cell.chosen
-        assert cell.accuracy > 80
+        assert cell.measured.chosen
+        assert cell.measured.accuracy > 80
         assert Plan(source, "N=10", method, "cv", 0, recipe).is_answered_by(cell)

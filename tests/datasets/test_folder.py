@@ -53,7 +53,7 @@ def test_empty_class_is_named(folder):
 
 def test_other_files_are_listed(folder):
     (folder / "cat" / "notes.txt").write_text("not an image")
-    with pytest.warns(DataWarning, match=r"1 files are not images .*notes\.txt"):
+    with pytest.warns(DataWarning, match=r"1 file is not an image .*notes\.txt"):
         bunch = load_folder(folder)
     assert bunch.ignored == [str(folder / "cat" / "notes.txt")]
     assert len(bunch.data) == 4

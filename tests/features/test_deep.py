@@ -193,6 +193,22 @@ def test_bad_parameters(timm, pixels, options, message):
         DeepFeatures(**{"backbone": "alexnet", "weights": None, "cache_dir": None, **options}).fit(pixels)
 
 
+def test_weights_that_cannot_be_had_are_said_at_once(timm, pixels, monkeypatch):
+    """Without a network: one line, and no library that tries for a minute."""
+
+    def no_network(*address, **options):
+        raise OSError("no network")
+
+    monkeypatch.setattr("socket.create_connection", no_network)
+    monkeypatch.setattr("ancr.features.backbones.getproxies", dict)
+    monkeypatch.setattr(timm, "create_model", no_network)
+    with pytest.raises(
+        ConnectionError, match=r"weights of resnet18 are not on this machine, .*--weights FILE"
+    ) as error:
+        DeepFeatures("resnet18").fit(pixels)
+    assert "\n" not in str(error.value)
+
+
 def test_missing_weights_file(torchvision, pixels):
     with pytest.raises(FileNotFoundError, match=r"weights='nowhere\.pth' does not exist"):
         DeepFeatures("alexnet", weights="nowhere.pth").fit(pixels)

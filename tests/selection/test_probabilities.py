@@ -33,7 +33,7 @@ def separable():
 @pytest.fixture(scope="module")
 def fitted(separable):
     X, y, _, _, plan = separable
-    return plan.pipeline(ANCRClassifierCV(**plan.spaces)).fit(X, y)
+    return plan.pipeline(plan.suited(ANCRClassifierCV())).fit(X, y)
 
 
 def test_no_answer_is_certain_though_every_held_out_one_was_right(separable, fitted):
@@ -62,7 +62,7 @@ def test_wine_with_sixty_samples(draw):
     X, y = load_wine(return_X_y=True)
     X, queries, y, truth = train_test_split(X, y, train_size=60, stratify=y, random_state=draw)
     plan = ColumnPlan.of(X, tuple(f"column {j}" for j in range(13)), standardize=True)
-    chances = plan.pipeline(ANCRClassifierCV(**plan.spaces)).fit(X, y).predict_proba(queries)
+    chances = plan.pipeline(plan.suited(ANCRClassifierCV())).fit(X, y).predict_proba(queries)
     assert chances.max() < 0.999
     assert log_loss(truth, chances) < 0.25
 
@@ -127,7 +127,7 @@ def test_bad_temperatures_are_named(values, weights):
 
 def test_an_audit_of_clean_labels_is_not_certain_of_them(separable):
     X, y, _, _, plan = separable
-    audit = audit_labels(plan.fit(X)(X), y, estimator=ANCRClassifierCV(**plan.spaces))
+    audit = audit_labels(plan.fit(X)(X), y, estimator=plan.suited(ANCRClassifierCV()))
     # None of sixty is above the level that seven in ten wrong labels reach: up to six in a hundred would fit that.
     assert audit.n_errors.low == 0.0
     assert audit.n_errors.high > 4.0

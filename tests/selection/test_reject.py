@@ -16,7 +16,8 @@ from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifierCV, S
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
 from ancr.model_selection import RejectOption
-from ancr.selection.calibration import least_threshold
+from ancr.selection.calibration import least_threshold, looks_at, share_interval
+from ancr.studio.claims import Claims
 
 SMALL = ANCRClassifierCV(
     spaces=("linear",), constraints=("simplex",), rules=("res",), alphas=(1e-2, 1e-1), relaxations=(0.3, None)
@@ -144,6 +145,25 @@ def test_the_stated_interval_holds(n):
             assert low >= 0.85
     assert len(kept) > 50
     assert np.mean(kept) >= 0.95
+
+
+def test_every_look_is_counted_and_none_is_chosen_by_the_answers():
+    """A best set among all that are nested would need a count of all of them."""
+    random = np.random.default_rng(0)
+    confidence = random.uniform(size=300)
+    looks, others = (looks_at(confidence, random.uniform(size=300) < share, 0.9) for share in (0.99, 0.7))
+    assert [look[:2] for look in looks] == [look[:2] for look in others]
+    assert min(look.share for look in looks) * 300 < 70 < 150 < sorted(look.share for look in looks)[-3] * 300 < 300
+    right = confidence > 0.2
+    for look in looks_at(confidence, right, 0.9):
+        inside = confidence >= look.threshold
+        expected = share_interval(int(right[inside].sum()), int(inside.sum()), len(looks))
+        assert look.interval == expected
+        assert look.share == inside.mean()
+    claims = Claims.of(confidence, right)
+    best = max(look.interval[0] for look in looks_at(confidence, right, 0.95))
+    np.testing.assert_array_equal(claims.capped(np.array([1.0, 0.01])), [best, 0.01])
+    assert not Claims.of(confidence[:0], right[:0]).capped(np.array([0.9])).any()
 
 
 def test_bad_parameters_are_named(digits):

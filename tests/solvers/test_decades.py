@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ancr import solve
-from tests.rational import minimum, objective, rational
+from tests.rational import minimum, objective, rational, solve_system
 
 
 def test_an_optimum_beside_outliers_is_found_and_certified():
@@ -59,3 +59,37 @@ def test_certified_means_within_a_millionth_of_the_optimum(constraint):
         best = square + minimum(H, b, nonnegative, sums)
         assert square + objective(H, b, code) - best <= Fraction(1e-6) * max(best, Fraction(1e-24) * square)
     assert certified >= 8
+
+
+def relaxed_optimum(H, b, half, negative):
+    """The code with the least cᵀHc − 2bᵀc + half·‖min(c, 0)‖², by Newton's method from the signs of another code."""
+    while True:
+        matrix = [[h + half * (i == j and negative[i]) for j, h in enumerate(row)] for i, row in enumerate(H)]
+        code = solve_system(matrix, b)
+        if negative == (negative := [value < 0 for value in code]):
+            return code
+
+
+@pytest.mark.filterwarnings("ignore:.*could not be certified")
+@pytest.mark.parametrize(("offset", "may_be_hard"), [(1.0, False), (1e6, True)])
+def test_a_relaxation_is_certified_relative_to_its_objective_too(offset, may_be_hard):
+    """Far from the origin the objective is a small share of ‖y‖², of which 1e-8 would hide several per cent of it."""
+    alpha, relaxation = 2e-3, 2e-4
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        atoms = rng.standard_normal((4, 4)) * [[1], [1], [30], [1000]] + offset
+        query = 100.0 * rng.standard_normal(4) + offset
+        solution = solve(atoms, query[None], alpha=alpha, relaxation=relaxation, constraint="nonnegative")
+        if not solution.verify()[0]:
+            assert may_be_hard
+            continue
+        rows, y, code = rational(atoms), rational(query), rational(solution.codes[0])
+        H = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in rows] for u in rows]
+        for j in range(4):
+            H[j][j] += Fraction(alpha)
+        b, half = [sum(p * q for p, q in zip(u, y, strict=True)) for u in rows], Fraction(relaxation) / 2
+        best = relaxed_optimum(H, b, half, [value < 0 for value in code])
+        reached, least = (
+            sum(p * p for p in y) + objective(H, b, c) + half * sum(min(v, 0) ** 2 for v in c) for c in (code, best)
+        )
+        assert reached - least <= Fraction(1e-6) * least

@@ -11,7 +11,13 @@ class Process:
     """``ancr studio`` on a free port; its address is in the first lines that it prints."""
 
     def __init__(self, home, *arguments):
-        env = {**os.environ, "XDG_DATA_HOME": str(home), "ANCR_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        env = {
+            **os.environ,
+            "XDG_DATA_HOME": str(home),
+            "ANCR_CACHE": str(home),
+            "ANCR_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+        }
         command = [sys.executable, "-u", "-m", "ancr", "studio", *map(str, arguments), "--no-browser"]
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines, self.address = [], None

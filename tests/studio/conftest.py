@@ -11,8 +11,10 @@ HOME = f"http://127.0.0.1:{PORT}"
 
 
 @pytest.fixture
-def make_studio(tmp_path):
+def make_studio(tmp_path, monkeypatch):
     """A function that opens a studio on a source; all are closed at the end."""
+    monkeypatch.setenv("ANCR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("ancr.studio.openings.DIGITS_PER_CLASS", 10)  # fewer labels, quicker tests
     from ancr.studio.openings import open_source
     from ancr.studio.workbench import Studio
 

@@ -1,7 +1,7 @@
 // The views' logic, without a page: node --test tests/studio/logic.test.mjs
 import assert from "node:assert/strict";
 import test from "node:test";
-import { classOfKey, keyOfClass, matching, mayReload, merged } from "../../ancr/studio/static/logic.js";
+import { asked, classOfKey, keyOfClass, matching, mayReload, merged, moved, ranges, seenRows } from "../../ancr/studio/static/logic.js";
 
 test("a digit is the class of that name, or of that place", () => {
   assert.equal(classOfKey("3", ["1", "3"]), "3");
@@ -38,4 +38,22 @@ test("news change the state, old news do not, and a new start asks for everythin
   assert.deepEqual(merged(state, { serial: 6, labelled: 2, touched: [], more: false }), { start: "a", serial: 6, labelled: 2, can_undo: true });
   assert.equal(merged(state, { serial: 4, labelled: 9, touched: [], more: false }), state);
   assert.equal(merged(state, { start: "b", serial: 1, touched: [], more: false }), null);
+});
+
+test("a grid draws the rows that are seen, of fifty thousand too", () => {
+  assert.deepEqual(seenRows({ top: 0, height: 400, rowHeight: 100, rows: 500, margin: 1 }), { first: 0, last: 5 });
+  assert.deepEqual(seenRows({ top: 4999900, height: 400, rowHeight: 100, rows: 50000, margin: 1 }), { first: 49998, last: 50000 });
+});
+
+test("keys move the cursor of a grid and never out of it", () => {
+  const shape = { count: 10, columns: 4, page: 2 };
+  assert.deepEqual(["ArrowRight", "ArrowDown", "End", "PageDown", "Home"].map((key) => moved(key, 1, shape)), [2, 5, 9, 9, 0]);
+  assert.deepEqual(["ArrowLeft", "ArrowUp", "PageUp"].map((key) => moved(key, 0, shape)), [0, 0, 0]);
+  assert.equal(moved("ArrowDown", 7, shape), 7);
+  assert.equal(moved("x", 0, shape), undefined);
+});
+
+test("numbers are asked for as ranges, and filters that are not set are left out", () => {
+  assert.equal(ranges([5, 3, 4, 9]), "3-5,9");
+  assert.equal(asked({ text: "a b", status: "", down: false, sort: "name" }), "text=a+b&sort=name");
 });

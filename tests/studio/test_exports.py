@@ -84,7 +84,8 @@ def test_the_table_and_the_code_give_the_same_classifier(units, tmp_path, make_s
     (tmp_path / "table.csv").write_text(client.get("/api/export/table.csv").text)
     rows = list(csv.DictReader((tmp_path / "table.csv").open()))
     assert [row["label"] or None for row in rows] == studio.state.labels
-    np.testing.assert_allclose([float(row["feature 3"]) for row in rows], X[:, 2], atol=1e-6)
+    third = "feature 3" if units else "2"
+    np.testing.assert_allclose([float(row[third]) for row in rows], X[:, 2], atol=1e-6)
     code = client.get("/api/export/train.py").text
     (tmp_path / "train.py").write_text(code + "\nprint(','.join(classifier.predict(X)))\n")
     run = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -14,7 +14,8 @@ from urllib.request import url2pathname
 import httpx
 import pytest
 
-from ancr.studio.server import bind, opened
+from ancr.studio.connections import bind
+from ancr.studio.server import PORTS, opened
 from tests.command_line import invoke
 from tests.studio.browsing import Process
 
@@ -63,7 +64,7 @@ def test_kill_9_loses_at_most_the_action_in_flight(tmp_path):
 
 def test_studios_that_start_together_have_their_own_ports():
     with contextlib.ExitStack() as stack:
-        listeners = [stack.enter_context(bind(None)) for _ in range(3)]
+        listeners = [stack.enter_context(bind(PORTS)) for _ in range(3)]
         ports = {listener.getsockname()[1] for listener in listeners}
         assert len(ports) == 3
         with pytest.raises(OSError, match="choose another"):
@@ -71,7 +72,7 @@ def test_studios_that_start_together_have_their_own_ports():
 
 
 def test_a_page_that_comes_before_the_server_accepts_is_kept_waiting():
-    with bind(None) as listener, socket.create_connection(listener.getsockname(), timeout=5) as page:
+    with bind(PORTS) as listener, socket.create_connection(listener.getsockname(), timeout=5) as page:
         page.sendall(b"early")
         connection, _ = listener.accept()
         with connection:
@@ -111,7 +112,7 @@ def test_half_sent_requests_and_endless_headers_keep_nobody_waiting(tmp_path):
         with pytest.raises(ConnectionError):  # 32 MB, if it were read
             endless.sendall(b"a" * 2**25)
         assert client.get("/api/state").status_code == 200
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20  # even on a busy machine; not a minute and more
         half.settimeout(15)
         with contextlib.suppress(ConnectionError):
             assert half.recv(1) == b""  # closed, without an answer
@@ -131,7 +132,7 @@ def test_the_token_is_not_on_a_command_line(tmp_path, monkeypatch):
 
 
 def test_answers_are_sent_at_once():
-    with bind(None) as listener:
+    with bind(PORTS) as listener:
         assert listener.proto == socket.IPPROTO_TCP  # then asyncio sets TCP_NODELAY
 
 

@@ -5,17 +5,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
-from ancr import ANCRClassifier, ANCRClassifierCV, RepresentationClassifier, Space
-from ancr.classifiers.settings import is_same, methods
+from ancr import ANCRClassifier, ANCRClassifierCV, CRCClassifier, CROCClassifier, RepresentationClassifier, Space
+from ancr.classifiers.settings import is_same
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.model_file import Model
 from ancr.studio.openings import open_source
 from ancr.studio.recogniser import Query, Recogniser
 from ancr.studio.sample_pictures import reconstruction
 
-PRESETS = {name: kind() for name, kind in methods().items() if not name.endswith("-CV")}
-MODELS = {
-    **PRESETS,
+MODELS = {  # beside those of tests/test_surfaces.py
+    "CRC": CRCClassifier(),
+    "CROC": CROCClassifier(),
     "temperature": ANCRClassifier(alpha=0.1, temperature=0.02, rule="label"),
     "space": RepresentationClassifier(constraint="affine", rule="pro", space=Space("rbf", gamma=0.3, power=0.5)),
     "ADMM": ANCRClassifier(solver="admm", rho=0.01, max_iter=5, code="c"),
@@ -42,6 +42,7 @@ def saved(tmp_path):
     return save
 
 
+@pytest.mark.filterwarnings("ignore:.*could not be certified")  # least squares come within rounding of zero
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_the_studio_is_the_classifier_of_the_file(name, saved, make_studio, make_client):
     path, fitted = saved(MODELS[name])
@@ -52,8 +53,6 @@ def test_the_studio_is_the_classifier_of_the_file(name, saved, make_studio, make
     studio = make_studio(open_source(path))
     classifier = studio.state.classifier
     assert is_same(classifier, loaded.classifier)
-    if name in PRESETS:
-        assert is_same(classifier, MODELS[name])
     judged = studio.recogniser.judge([Query(row, None, classifier) for row in QUERIES])
     assert [one.label for one in judged] == expected.tolist()
     shares = [studio.recogniser.probabilities(one, classifier)[0] for one in judged]

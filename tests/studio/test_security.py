@@ -11,9 +11,10 @@ import pytest
 from PIL import Image
 
 from ancr.studio.app import make_app
+from ancr.studio.connections import bind
 from ancr.studio.openings import open_source
 from ancr.studio.security import POLICY
-from ancr.studio.server import bind
+from ancr.studio.server import PORTS
 from tests.studio.conftest import HOME, PORT, TOKEN
 
 LABEL = {"do": "label", "sample": "0", "label": "0"}
@@ -225,7 +226,7 @@ def test_no_event_stream_and_no_websocket_without_a_token(studio, make_client):
 
 
 def test_it_listens_on_this_machine_alone():
-    with bind(None) as listener:
+    with bind(PORTS) as listener:
         host, port = listener.getsockname()
         assert host == "127.0.0.1"
         listener.listen()

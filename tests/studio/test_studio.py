@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from ancr.classifiers.settings import is_same, key
 from ancr.samples.model_file import Model
+from ancr.studio import jobs as jobs_module
 from ancr.studio import recogniser as recogniser_module
 from ancr.studio.openings import open_source
 from ancr.studio.recogniser import Query
@@ -309,6 +310,19 @@ def test_undo_brings_the_sample_back(client):
         assert act(client, do="undo")["next"][0]["id"] == sample["id"]
 
 
+def test_ranks_and_estimates_of_many_labels_come_from_another_process(client, studio, monkeypatch):
+    wait_for(client, is_settled)
+    here = studio.recogniser.snapshot().estimate()
+    monkeypatch.setattr(jobs_module, "_MOST_HERE", 10)
+    monkeypatch.setattr(type(studio.recogniser.snapshot()), "estimate", None)  # nobody works it out here
+    before = studio.jobs.n_guessed
+    act(client, do="skip", sample=next_sample(client)["id"])
+    state = wait_for(client, lambda state: state["guessed"] > before and not studio.jobs.quick.is_busy("estimate"))
+    assert state["problems"] == {}
+    assert studio.recogniser.estimate.accuracy == here.accuracy
+    assert len(client.post("/api/next", json={"n": 3, "fresh": True}).json()["next"]) == 3
+
+
 def test_settings_are_chosen(client):
     assert client.post("/api/start/choose", json={}).status_code == 200
     state = wait_for(client, lambda state: state["chosen"] is not None)
@@ -333,7 +347,7 @@ def test_a_restart_gives_the_same_state(studio, client, make_studio, tmp_path):
 
 
 def test_requests_that_come_together_are_answered_like_single_ones(studio, client):
-    wait_for(client, lambda state: is_settled(state) and studio.recogniser.fitted is not None)
+    wait_for(client, is_settled)
     classifier = studio.state.classifier
     queries = [Query(studio.source.data.vectors[i], int(i), classifier) for i in studio.jobs.held_out[:25]]
     together = [studio.answer(query) for query in queries]

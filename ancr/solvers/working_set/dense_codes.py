@@ -199,10 +199,10 @@ def is_strong(problem: Problem) -> bool:
     return trace <= limit or _norm_about_mean(dictionary) <= limit
 
 
-def _norm_about_mean(dictionary: Any) -> float:
+def _norm_about_mean(dictionary: BaseDictionary) -> float:
     """The Frobenius norm of the Gram matrix about the mean atom."""
     if dictionary.has_coordinates and dictionary.n_features < dictionary.n_atoms:
-        return float(np.linalg.norm(dictionary.spread))
+        return float(np.linalg.norm(dictionary.located.spread))
     gram = in_double(dictionary.gram)
     means = gram.mean(axis=0)
     # ‖PKP‖² for the projection P on Σ = 0, without a copy of K.
@@ -237,24 +237,26 @@ class DenseCodes:
         Parameters
         ----------
         linear : ndarray of shape (n_queries, n_atoms)
-            b of each query.
+            b of each query; −∞ for an atom that it must not use.
         banned : ndarray of shape (n_queries,)
             An atom that each query must not use; −1 for none.
         starts : ndarray of bool of shape (n_queries, n_atoms) or None
             Supports to start from; None for the whole set.
         """
-        n = linear.shape[1]
+        usable = linear > -np.inf
+        own = np.flatnonzero(banned >= 0)
+        usable[own, banned[own]] = False
+        linear = np.where(usable, linear, 0.0)
         codes, excess, steps = np.zeros_like(linear), np.full(len(linear), np.inf), np.ones(len(linear), int)
         done = np.zeros(len(linear), bool)
         if starts is None:
             codes, pulls, levels = self._on_all(linear)
-            done = (banned < 0) & (codes.min(axis=1) > 0.0)
+            done = usable.all(axis=1) & (codes.min(axis=1) > 0.0)
             pulls -= levels[:, None]
             excess = np.maximum(pulls.max(axis=1), -pulls.min(axis=1))
         for i in np.flatnonzero(~done):
-            allowed = np.arange(n) != banned[i]
-            used = (codes[i] > 0.0 if starts is None else starts[i]) & allowed
-            codes[i], excess[i], steps[i] = self._newton(linear[i], used, allowed)
+            used = (codes[i] > 0.0 if starts is None else starts[i]) & usable[i]
+            codes[i], excess[i], steps[i] = self._newton(linear[i], used, usable[i])
         return codes, excess, steps
 
     def _on_all(self, linear: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -29,6 +29,7 @@ from ancr.certificate.solution import Solution
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import on_host
 from ancr.dictionary.products import Queries
+from ancr.dictionary.terms import Terms
 from ancr.solvers.contract import ExactSolver
 from ancr.solvers.working_set.batches import Answer, Batch, Prices, join, reorder, with_harmless_padding
 from ancr.solvers.working_set.exchange import exchange
@@ -65,6 +66,8 @@ class DeviceWorkingSet(ExactSolver):
         Queries that had to be solved on the host, over all calls of `solve`.
     """
 
+    takes_prices = True
+
     def __init__(self, tol: float | None = None, matrix_budget: int = LARGEST_H_ON_DEVICE) -> None:
         super().__init__(tol)
         self.matrix_budget = matrix_budget
@@ -76,6 +79,12 @@ class DeviceWorkingSet(ExactSolver):
         if problem.has_l1_term and (not problem.constraint.nonnegative or problem.quadratic.multiples is not None):
             return "it has an ℓ1 term on the non-negative set alone, the same for all atoms"
         return refuses(problem)
+
+    def objection_to(self, terms: Terms | None) -> str | None:
+        """Prices are part of b, which is kept only where H is."""
+        priced = terms is not None and terms.prices is not None
+        alone = priced and self._matrix is None
+        return "prices on a device need H, which does not fit" if alone else super().objection_to(terms)
 
     def set_up(self) -> None:
         """Compute H and the lengths of the atoms in double precision."""

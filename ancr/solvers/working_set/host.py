@@ -5,9 +5,8 @@ on it is solved by a Cholesky factor, of which the rows before the first change 
 one to the end.
 
 If a round fails to lower the objective, it is undone and replaced by a textbook active-set step with a ratio test, so
-the method is finite. ``docs/exact.md`` derives it.
-
-Where the ridge is strong, and for supports above ``LARGEST_SUPPORT``, `dense_codes` is tried first.
+the method is finite. ``docs/exact.md`` derives it. Where the ridge is strong, and for supports above
+``LARGEST_SUPPORT``, `dense_codes` is tried first.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ from ancr._core.budgets import LARGEST_H_ON_HOST
 from ancr._core.threads import LONG, aside
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
 from ancr.solvers.about_query import about_queries
 from ancr.solvers.contract import ExactSolver, pieces, stop_if_asked
 from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, system_of
 from ancr.solvers.working_set.layout import laid_out, max_rounds
-from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, roundings, shortest
+from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, largest_of_rows, roundings, shortest
 
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
 FIRST_CAPACITY = 96
@@ -76,6 +76,7 @@ class HostWorkingSet(ExactSolver):
 
     # Large blocks do not hurt the cache: after one product with all atoms, queries are solved one by one.
     block_rows = 1024
+    takes_prices = leaves_out = True
 
     def __init__(self, tol: float | None = None, gram_budget: int = LARGEST_H_ON_HOST) -> None:
         super().__init__(tol)
@@ -159,7 +160,7 @@ class HostWorkingSet(ExactSolver):
             return dictionary.gram
         return quadratic.matrix(dictionary, prices=False)
 
-    def warm_up(self, queries: Queries) -> None:
+    def warm_up(self, queries: Queries, total: int = 1) -> None:
         """Compile, in the calling thread, what is not compiled yet, by solving one query.
 
         All threads would wait for it anyway, and compiling in another thread takes a fifth longer.
@@ -168,7 +169,7 @@ class HostWorkingSet(ExactSolver):
 
         kernel = host_kernels.solve_with_matrix if self.keeps_matrix else host_kernels.advance_without_matrix
         if not (kernel.signatures or self.starts_whole):
-            self.solve_block(queries)
+            self.run(queries, exact_linear=False)
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
         """Code a block of queries."""
@@ -180,7 +181,7 @@ class HostWorkingSet(ExactSolver):
         With ``exact_linear``, if H is kept, b is exact for all atoms, not only for those that matter.
         """
         exactly = self.starts_whole or self._products is None or (exact_linear and self.keeps_matrix)
-        run = Run(self, queries, products=None if exactly else self._in_single)
+        run = Run(self, queries, products=None if exactly or queries.terms is not None else self._in_single)
         run.to_the_end()
         return run
 
@@ -208,7 +209,7 @@ class SingleProducts:
         Atoms in double precision.
     """
 
-    def __init__(self, dictionary: Any) -> None:
+    def __init__(self, dictionary: BaseDictionary) -> None:
         atoms, self._longest = dictionary.coordinates, dictionary.longest or 1.0
         self._atoms = np.empty(atoms.shape, np.float32)
         np.divide(atoms, self._longest, out=self._atoms, casting="same_kind")
@@ -266,9 +267,9 @@ class Run:
 
         self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
         self._solver, self._given = solver, queries
-        # From here on everything is in standard form.
-        self.problem = solver.form
-        self.queries = queries.seen_by(solver.source, solver.query_scale)
+        moved = queries.seen_by(solver.source, solver.query_scale)  # from here on everything is in standard form
+        self.problem, has_sum = solver.form, solver.form.constraint.sums_to_one
+        self.queries: Any = moved.from_least_price if queries.terms and has_sum else moved
         if squares is None:
             squares = self.queries.squared_distances_to_mean if solver.keeps_origin else self.queries.squares
         self._squares = squares.astype(float, copy=False)
@@ -318,12 +319,12 @@ class Run:
             raise ValueError("queries must be at most 1e8 times as long as the atoms with a relaxation; rescale them")
         if self.problem.constraint.sums_to_one:
             nearer = np.minimum(_FAR * self._solver.longest / np.sqrt(np.maximum(self._squares, 1e-300)), 1.0)
-            rows = self.queries.rows
-            self.queries = Queries.of(self._solver.source, rows * nearer[:, None].astype(rows.dtype))
-            self._squares = self._squares * nearer**2
+            self.queries, self._squares = self.queries.times(nearer), self._squares * nearer**2
 
     def to_the_end(self) -> None:
         """Solve each query, with more capacity for those that need it."""
+        if (terms := self._given.terms) and terms.start is not None:
+            self.begin_with(terms.start)
         todo, capacity, n = np.arange(len(self.queries)), FIRST_CAPACITY, self.problem.dictionary.n_atoms
         if self._solver.starts_whole:
             todo = self._left_by_dense_codes(todo, whole=True)
@@ -369,8 +370,7 @@ class Run:
         if self._linear_is_given:
             linear = in_double(self.linear[rows])
         else:
-            queries = Queries.of(self._solver.source, self.queries.rows[rows])
-            linear = self.problem.quadratic.linear(queries.in_double)
+            linear = self.problem.quadratic.linear(self.queries.take(rows).in_double)
         return linear - self._solver.shift if self._solver.shift else linear
 
     def _allowance(self, linear: np.ndarray, codes: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -380,7 +380,7 @@ class Run:
             total = np.maximum(total, np.sqrt(squares) / shortest(self.problem.lengths**2))
         # A dense code has small entries: what atoms pay for them is a small part of a pull.
         paid = self._solver.form.quadratic.largest_price * codes.max(axis=1)
-        terms = np.maximum(linear.max(axis=1), -linear.min(axis=1)) + (codes @ norms) * norms.max() + paid
+        terms = largest_of_rows(linear) + (codes @ norms) * norms.max() + paid
         unit, wanted = np.finfo(float).eps * terms, self._solver.tol * squares / np.where(total > 0.0, total, 1.0)
         return np.maximum(SHARE_OF_GAP * wanted, 32.0 * unit), roundings(self._solver.source) * unit > 0.25 * wanted
 
@@ -393,7 +393,7 @@ class Run:
         return self.found[:, 1] == self._kernels.DOUBTFUL
 
     def begin_with(self, codes: sparse.csr_array) -> None:
-        """Start each query from the support of its row in ``codes``; only if H is kept."""
+        """Start each query from the support of its row in ``codes``."""
         self.found[:, 0] = np.diff(codes.indptr)
         self.reserve(int(self.found[:, 0].max(initial=0)) + FIRST_CAPACITY // 2)
         used = np.arange(self.support.shape[1]) < self.found[:, :1]
@@ -448,14 +448,14 @@ class Run:
     def _pulls(self, todo: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pulls under the current codes, the factors to multiply them by, and their error for an atom of unit norm."""
         quadratic, codes = self.problem.quadratic, self.codes(todo)
-        queries = Queries.of(self.problem.dictionary, self.queries.rows[todo])
+        queries = self.queries.take(todo)
         if self._products is not None:
             image = codes @ self.problem.dictionary.coordinates
             return self._products(quadratic.target * queries.rows - quadratic.gram * image)
         pull, error = quadratic.pull(queries, codes, prices=False), np.zeros(len(todo))
         if pull.dtype == np.float32 and not quadratic.blocks:
             # An upper bound on the rounding error of such products in single precision.
-            error = 1e-4 * np.abs(self.linear[todo]).max(axis=1) / (self.program.largest_norm or 1.0)
+            error = 1e-4 * largest_of_rows(self.linear[todo]) / (self.program.largest_norm or 1.0)
         return pull, np.ones(len(todo)), error.astype(float)
 
     def codes(self, rows: np.ndarray | slice = slice(None)) -> sparse.csr_array:

@@ -114,7 +114,8 @@ def _load_linear(linear, scale, work):
     largest = 0.0
     for j in range(linear.size):
         work.linear[j], work.known[j] = scale * linear[j], False
-        largest = max(largest, abs(work.linear[j]))
+        if work.linear[j] > -np.inf:  # an atom that this query may not use has no pull
+            largest = max(largest, abs(work.linear[j]))
     return largest
 
 
@@ -595,7 +596,7 @@ def _first_support(program, linear, scaled_query, work):
     """
     for j in range(linear.size):
         work.pull[j] = linear[j] - (0.5 * program.norms[j] * program.norms[j] if program.sums_to_one else 0.0)
-    largest = _largest_excess(program, work, 0, 0.0)
+    largest = _largest_excess(program, work, np.int64(0), 0.0)
     if not program.sums_to_one and largest <= program.shift:
         return 0
     strong = program.numbers[RIDGE] > 0.25 * largest and not program.signed
@@ -605,7 +606,7 @@ def _first_support(program, linear, scaled_query, work):
     threshold = _threshold(values, radius, largest)
     threshold = min(threshold if program.sums_to_one else max(threshold, program.shift), largest)
     most = linear.size if strong else min(_FIRST, work.target.size)
-    return _admit(program, scaled_query, work, 0, threshold, largest - threshold, 0.0, most)
+    return _admit(program, scaled_query, work, np.int64(0), threshold, largest - threshold, 0.0, most)
 
 
 @njit(**_INNER)
@@ -651,14 +652,14 @@ def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
         largest = _load_linear(linear[q], scale[q], work)
         if found[q, 0] > 0:
             size = _load_support(work, int(found[q, 0]), support[q], code[q])
-            _make_linear_exact(program, scaled_query, work, 0, size)
+            _make_linear_exact(program, scaled_query, work, np.int64(0), size)
         else:
             size = _first_support(program, b, scaled_query, work)
         limit, value, rounds, polished, reached = 0.0, 0.0, int(found[q, 2]), 0, 0
         excess, most, moved = np.inf, linear.shape[1], True
         status = NEEDS_CAPACITY if size < 0 else UNFINISHED
         if size >= 0:
-            size, limit, value, _ = _exchange(program, b, work, 0, size, 0)
+            size, limit, value, _ = _exchange(program, b, work, np.int64(0), size, np.int64(0))
         while status == UNFINISHED and rounds < max_rounds:
             rounds += 1
             if most == 1 and excess < 1e-6 * largest:
@@ -678,7 +679,7 @@ def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
                 polished += 1
                 status = done if shift < 1e-7 or polished > 3 else UNFINISHED
             elif not moved:
-                allowed, _ = _allowance(program, largest, work, size, squares[q], value, _MANY)
+                allowed, _ = _allowance(program, largest, work, size, squares[q], value, np.int64(_MANY))
                 status = done if excess <= allowed else STALLED
             else:
                 reached = size
@@ -693,10 +694,11 @@ def solve_with_matrix(program, work, queries, todo, max_rounds, codes):
 
 @njit(**_INNER)
 def _largest_size(values):
-    """max |values|; loops compile in a tenth of the time of NumPy's expressions."""
+    """max |values| above −∞; loops compile in a tenth of the time of NumPy's expressions."""
     largest = 0.0
     for value in values:
-        largest = max(largest, abs(value))
+        if value > -np.inf:
+            largest = max(largest, abs(value))
     return largest
 
 
@@ -741,8 +743,8 @@ def _refine(program, query, residual, work, size, limit, pull_error):
 def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, codes):
     """One round for the queries ``todo``, where row i of ``pulls`` belongs to query ``todo[i]``.
 
-    The first round starts a query. Between rounds the caller prices all queries at once, by a matrix product; its error
-    is zero if double precision needs no refinement.
+    The first round starts a query, from its support if that has a size. Between rounds the caller prices all queries
+    at once, by a matrix product; its error is zero if double precision needs no refinement.
     """
     pull, scale, pull_error = pulls
     support, code, found = codes
@@ -751,12 +753,13 @@ def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, code
         q, scaled_query = todo[row], pull_error[:0]  # b is exact already
         b, size, rounds, excess = queries.linear[q], int(found[q, 0]), int(found[q, 2]), np.inf
         if rounds == 0:
-            size = _first_support(program, b, scaled_query, work)
+            begun = _load_support(work, size, support[q], code[q])
+            size = begun if begun > 0 else _first_support(program, b, scaled_query, work)
             if size >= 0:
-                size, _, _, _ = _exchange(program, b, work, 0, size, 0)
+                size, _, _, _ = _exchange(program, b, work, np.int64(0), size, np.int64(0))
             status = NEEDS_CAPACITY if size < 0 else UNFINISHED
         else:
-            size = _extend(program, b, work, 0, _load_support(work, size, support[q], code[q]))
+            size = _extend(program, b, work, np.int64(0), _load_support(work, size, support[q], code[q]))
             limit, value = _minimise(program, work, size)
             limit, _ = _polish(program, b, work, size, limit)
             for j in range(pull.shape[1]):
@@ -775,7 +778,9 @@ def advance_without_matrix(program, work, queries, pulls, todo, max_rounds, code
                 found[q, 3] = most
                 status = NEEDS_CAPACITY if size < 0 else UNFINISHED
                 if not moved:
-                    allowed, _ = _allowance(program, _largest_size(b), work, size, queries.squares[q], value, _MANY)
+                    allowed, _ = _allowance(
+                        program, _largest_size(b), work, size, queries.squares[q], value, np.int64(_MANY)
+                    )
                     status = done if excess <= allowed else STALLED
         if status == NEEDS_CAPACITY:
             rounds = -1  # to be restarted, with more capacity

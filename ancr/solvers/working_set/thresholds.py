@@ -33,3 +33,8 @@ def roundings(dictionary: BaseDictionary) -> float:
 def shortest(diagonal: np.ndarray) -> float:
     """√H_jj of the shortest atom that is not zero; one if all are."""
     return float(np.sqrt(diagonal[diagonal > 0.0].min(initial=np.inf))) if (diagonal > 0.0).any() else 1.0
+
+
+def largest_of_rows(linear: np.ndarray) -> np.ndarray:
+    """max |b| of each query over the atoms that it may use."""
+    return np.where(linear > -np.inf, np.abs(linear), 0.0).max(axis=1)

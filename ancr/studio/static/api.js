@@ -1,5 +1,5 @@
 // Requests to the studio. An error of the server is a sentence, and is shown as one.
-import { complain } from "/static/dom.js";
+import { complain } from "/static/parts.js";
 
 // A tab of its own name: what it undoes is its own, and no other tab is shown the same sample.
 export const tab = sessionStorage.getItem("tab") || crypto.randomUUID().replaceAll("-", "");

@@ -1,11 +1,12 @@
-// Audit: suspicious labels, with the samples that speak for and against each.
+// Audit: suspicious labels in a grid; beside it the one that is looked at, with the samples that speak for and against it.
 import { ask } from "/static/api.js";
-import { percent, say } from "/static/dom.js";
+import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { Job, Picture, Tile } from "/static/parts.js";
+import { kindOf } from "/static/logic.js";
+import { Empty, Job, Picture, Tile, count, percent, say } from "/static/parts.js";
+import { openOne } from "/static/viewer.js";
 
-const PAGE = 12;
-let studio, root = null, found = null, seen = null, shown = PAGE;
+let studio, root = null, found = null, seen = null, at = 0;
 
 export function open(shared, panel) {
   studio = shared;
@@ -27,7 +28,7 @@ export function update() {
 }
 
 async function load() {
-  const key = JSON.stringify([studio.state.version, studio.state.done.audit, studio.state.estimate]);
+  const key = JSON.stringify([studio.state.start, studio.state.version, studio.state.done.audit, studio.state.estimate]);
   if (key === seen) return;
   seen = key;
   found = await ask("/api/audit").catch(() => found);
@@ -36,61 +37,91 @@ async function load() {
 
 function start() {
   say("The labels are being audited.");
-  shown = PAGE;
+  at = 0;
   ask("/api/start/audit", {}).then(studio.refresh).catch(() => {});
 }
 
 const cancel = () => ask("/api/cancel/audit", {}).then(studio.refresh).catch(() => {});
-const act = (action, message) => studio.act(action, message).then(load).catch(() => {});
+
+// After a decision comes the next label that waits for one.
+async function decide(action, message) {
+  const { id } = found.suspicious[at].sample;
+  if (!(await studio.act({ sample: id, ...action }, message).catch(() => null))) return;
+  await load();
+  const next = found.suspicious.findIndex((entry, place) => place > at && !entry.decided);
+  if (next >= 0) at = next;
+  draw();
+}
+
+const keep = () => decide({ do: "keep" }, `${shown().sample.name} keeps its label.`);
+const give = (label) => decide({ do: "label", label, was: shown().sample.label }, `${shown().sample.name} is ${label} now.`);
+const exclude = () => { const { sample } = shown(); decide({ do: sample.excluded ? "include" : "exclude" }, sample.excluded ? `${sample.name} is used again.` : `${sample.name} is excluded.`); };
+const shown = () => found.suspicious[Math.min(at, found.suspicious.length - 1)];
+
+document.addEventListener("keydown", (event) => {
+  if (!root || !found?.suspicious.length || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input, select, textarea") || event.target.closest("dialog")) return;
+  const entry = shown();
+  if (event.key === "k") keep();
+  else if (event.key === "r" && entry.suggested !== entry.sample.label) give(entry.suggested);
+  else if (event.key === "x") exclude();
+  else if (event.key === "z") openOne(entry.sample);
+  else return;
+  event.preventDefault();
+});
 
 function Summary() {
   const { estimate, low, high } = found.errors, now = studio.state.estimate;
   const after = now && now.current ? ` and is ${percent(now.accuracy)} now.` : "; it is being brought up to date.";
-  return html`<p>About ${Math.round(estimate)} of ${found.n} labels are wrong (${Math.round(low)} to ${Math.round(high)}).</p>
-    <p id="effect">Leave-one-out accuracy was ${percent(found.accuracy)} at the audit${after}</p>`;
+  return html`<p class="lead">About ${Math.round(estimate)} of ${count(found.n)} labels are wrong <span class="quiet">(${Math.round(low)} to ${Math.round(high)})</span></p>
+    <p id="effect" class="quiet">Leave-one-out accuracy was ${percent(found.accuracy)} at the audit${after}</p>`;
 }
 
-const DECIDED = { kept: "kept it", relabelled: "changed it", excluded: "excluded the sample" };
+const DECIDED = { kept: "kept", relabelled: "changed", excluded: "excluded" };
 
 function Case({ entry }) {
   const { sample } = entry, key = `case ${sample.id}`, differs = entry.suggested !== sample.label;
-  const give = (label) => act({ do: "label", sample: sample.id, label, was: sample.label }, `${sample.name} is ${label} now.`);
   const side = (name, title) => html`<div><h4>${title} ${entry.label}</h4>${entry[name].length
-    ? html`<ul class="tiles">${entry[name].map((one) => html`<${Tile} key=${one.id} sample=${one}><strong>${one.label ?? "no label"}</strong><div class="quiet">weight ${one.weight.toFixed(3)}</div><//>`)}</ul>`
+    ? html`<ul class="tiles">${entry[name].map((one) => html`<${Tile} key=${one.id} sample=${one}><strong class="label">${one.label ?? "no label"}</strong><div class="quiet">weight ${one.weight.toFixed(3)}</div><//>`)}</ul>`
     : html`<p class="quiet">None.</p>`}</div>`;
-  return html`<section class=${`panel case${entry.decided ? " decided" : ""}`} aria-label=${`Label of ${sample.name}`}>
-    <${Tile} tag="div" sample=${sample} />
-    <div><h3>${sample.label ?? "no label"}${differs ? ` → ${entry.suggested}?` : ""}</h3>
-      <p>The label ${entry.label} is right with probability ${percent(entry.probability, 0)}.${entry.decided ? ` You ${DECIDED[entry.decided]}.` : ""}</p>
+  return html`<section class=${`card case${entry.decided ? " decided" : ""}`} id="case" aria-label=${`Label of ${sample.name}`}>
+    <div class="stage"><${Picture} key=${sample.id} sample=${sample} /></div>
+    <div><h3><span class="name">${sample.name}</span> <span class="quiet">is labelled</span> ${sample.label ?? "no label"}${differs ? html` <span class="quiet">– or is it</span> ${entry.suggested}?` : ""}</h3>
+      <p>The label ${entry.label} is right with probability ${percent(entry.probability, 0)}.${entry.decided ? html` <span class="accepted">You have ${DECIDED[entry.decided]} it.</span>` : ""}</p>
       <div class="row">
-        <button data-key=${`${key} keep`} onClick=${() => act({ do: "keep", sample: sample.id }, `${sample.name} keeps its label.`)}>Keep</button>
-        <button data-key=${`${key} relabel`} class=${differs ? "main" : ""} disabled=${!differs} onClick=${() => give(entry.suggested)}>It is ${entry.suggested}</button>
+        <button data-key=${`${key} relabel`} class=${differs ? "main" : ""} disabled=${!differs} onClick=${() => give(entry.suggested)}><kbd>r</kbd>It is ${entry.suggested}</button>
+        <button data-key=${`${key} keep`} onClick=${keep}><kbd>k</kbd>Keep</button>
+        <button data-key=${`${key} exclude`} onClick=${exclude}><kbd>x</kbd>${sample.excluded ? "Include again" : "Exclude"}</button>
         <select aria-label=${`Another class for ${sample.name}`} data-key=${`${key} other`} value="" onChange=${(event) => { if (event.target.value) give(event.target.value); }}>
           <option value="">another class…</option>${studio.state.classes.map((one) => html`<option key=${one.label} value=${one.label}>${one.label}</option>`)}</select>
-        <button data-key=${`${key} exclude`} onClick=${() => act({ do: sample.excluded ? "include" : "exclude", sample: sample.id }, sample.excluded ? `${sample.name} is used again.` : `${sample.name} is excluded.`)}>${sample.excluded ? "Include again" : "Exclude"}</button>
-      </div>
-      <div class="sides">${side("against", "Against")}${side("for", "For")}</div></div></section>`;
+        <button data-key=${`${key} zoom`} onClick=${() => openOne(sample)}><kbd>z</kbd>Zoom</button>
+      </div></div>
+      <div class="sides">${side("against", "Against")}${side("for", "For")}</div></section>`;
 }
 
 function Pairs({ title, none, pairs }) {
-  const half = (sample) => html`<div class="tile"><${Picture} sample=${sample} /><span class="name">${sample.name}</span><strong>${sample.label ?? ""}</strong></div>`;
-  return html`<h3>${title}</h3>${pairs.length
+  const half = (sample) => html`<div class="tile"><${Picture} sample=${sample} /><span class="name">${sample.name}</span><strong class="label">${sample.label ?? ""}</strong></div>`;
+  return html`<details class="pairs-box" open=${pairs.length > 0 && pairs.length <= 6}><summary>${title} (${pairs.length})</summary>${pairs.length
     ? html`<ul class="pairs">${pairs.map(([first, second, distance]) => html`<li key=${first.id + second.id}>${half(first)}${half(second)}<span class="quiet">distance ${distance.toPrecision(2)}</span></li>`)}</ul>`
-    : html`<p class="quiet">${none}</p>`}`;
+    : html`<p class="quiet">${none}</p>`}</details>`;
 }
 
+const noted = (entry) => (entry.decided ? html`<span class="quiet">${DECIDED[entry.decided]}</span>` : html`<strong class="label">${entry.shownLabel} → ${entry.suggested}</strong>`);
+
 function Found() {
-  const left = found.suspicious.length - shown;
-  return html`<div id="cases">${found.suspicious.slice(0, shown).map((entry) => html`<${Case} key=${entry.sample.id} entry=${entry} />`)}</div>
-    ${left > 0 && html`<p><button data-key="more" onClick=${() => { shown += PAGE; draw(); }}>Show ${Math.min(PAGE, left)} more of ${left}</button></p>`}
+  const cases = found.suspicious.map((entry) => ({ ...entry.sample, decided: entry.decided, suggested: entry.suggested, shownLabel: entry.label }));
+  const look = (place) => { at = place; draw(); };
+  return html`<div class="columns audit"><div><h3>Suspicious labels, the most doubtful first</h3>
+      <${Grid} id="cases" label="Suspicious labels" count=${cases.length} sample=${(place) => cases[place]} kind=${kindOf(studio.state)} note=${noted} isSelected=${(place) => place === at} open=${look} follow=${look} /></div>
+    <div>${cases.length > 0 && html`<${Case} entry=${shown()} />`}</div></div>
     <${Pairs} title="Near-duplicates" none="No labelled samples are nearly the same." pairs=${found.duplicates} />
     ${studio.state.held_out > 0 && html`<${Pairs} title="Leaks: held-out samples that are nearly the same as a labelled one" none="No held-out sample is nearly the same as a labelled one." pairs=${found.leaks} />`}`;
 }
 
 function draw() {
   if (!root) return;
-  render(html`<h2>Audit</h2><div class="panel"><p>Each labelled sample is judged by all others. Labels that they contradict come first.</p>
+  render(html`<h2>Audit</h2>${!found && html`<${Empty} title="Which labels are wrong?"><p>Each labelled sample is judged by all others. Labels that they contradict come first, with the samples that speak for and against each.</p><//>`}
+    ${found && html`<${Summary} />`}
     <${Job} studio=${studio} name="audit" idle=${found ? "Audit again" : "Audit the labels"} running="Auditing" start=${start} cancel=${cancel} />
-    ${found && html`<${Summary} />`}</div>
     ${found && html`<${Found} />`}`, root);
 }

@@ -1,9 +1,10 @@
 // Label: the pool, most useful first, by single keys; and guesses to accept many at once.
 import { ask } from "/static/api.js";
-import { percent, say } from "/static/dom.js";
+import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { classOfKey, keyOfClass, matching, mayReload } from "/static/logic.js";
-import { Picture } from "/static/parts.js";
+import { classOfKey, keyOfClass, kindOf, matching, mayReload } from "/static/logic.js";
+import { ClassField, Empty, Picture, count, percent, say } from "/static/parts.js";
+import { openOne, openViewer } from "/static/viewer.js";
 
 let studio, root = null, current = null, busy = 0, keys = true, list = null, filter = null, newer = false, inside = false;
 const ticks = new Map();
@@ -74,21 +75,19 @@ const give = (name) => current && act({ do: "label", sample: current.id, label: 
 const skip = () => current && act({ do: "skip", sample: current.id }, `${current.name} is skipped.`);
 const undo = () => studio.undo().catch(() => {});
 
-function typed(event) {
-  event.preventDefault();
-  const input = document.getElementById("class-name"), name = matching(input.value, studio.state.classes.map((one) => one.label));
-  if (!name) return;
-  input.value = "";
-  give(name);
+function typed(text) {
+  if (!current || busy) return false;
+  give(matching(text, studio.state.classes.map((one) => one.label)));
 }
 
 document.addEventListener("keydown", (event) => {
   if (!root || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input:not([type=checkbox]), select, textarea") || !keys) return;
+  if (event.target.matches("input:not([type=checkbox]), select, textarea") || !keys || event.target.closest("dialog")) return;
   if (/^\d$/.test(event.key)) { const name = classOfKey(event.key, studio.state.classes.map((one) => one.label)); if (name !== undefined) give(name); }
   else if (event.key === "Enter" && current?.guess && !event.target.matches("button:not([role=tab]), a, summary")) give(current.guess.label);
   else if (event.key === "s") skip();
   else if (event.key === "u") undo();
+  else if (event.key === "z" && current) openOne(current);
   else if (event.key === "/" || event.key === "n") document.getElementById("class-name").focus();
   else return;
   event.preventDefault();
@@ -108,10 +107,11 @@ async function guesses(wanted = true) {
 
 const isTicked = (one) => !one.done && (ticks.get(one.id) ?? one.ticked);
 
-function tickAll(wanted) {
-  for (const one of list.samples) ticks.set(one.id, wanted);
+function tick(places, wanted) {
+  for (const place of places) if (!list.samples[place].done) ticks.set(list.samples[place].id, wanted);
   draw();
 }
+const tickAll = (wanted) => tick(list.samples.keys(), wanted);
 
 async function accept() {
   const labels = list.samples.filter(isTicked).map((one) => [one.id, one.guess.label]);
@@ -121,53 +121,51 @@ async function accept() {
 function Current() {
   if (!current) {
     const { skipped, waiting } = studio.state;
-    return html`<h3>Nothing waits for a label${waiting ? " here" : ""}</h3>
-      <p>${waiting ? `The last ${waiting} are open in other tabs.` : skipped ? "All others have a label." : "All samples have a label. Export them, or look for wrong ones in Audit."}</p>
-      ${skipped > 0 && html`<p><button class="main" data-key="return" onClick=${() => act({ do: "return" }, "Skipped samples wait again.")}>Look at the ${skipped} skipped again</button></p>`}`;
+    return html`<${Empty} title=${`Nothing waits for a label${waiting ? " here" : ""}`}>
+      <p>${waiting ? `The last ${count(waiting)} are open in other tabs.` : skipped ? "All others have a label." : "All samples have a label. Export them, or look for wrong ones in Audit."}</p>
+      ${skipped > 0 && html`<p><button class="main" data-key="return" onClick=${() => act({ do: "return" }, "Skipped samples wait again.")}>Look at the ${skipped} skipped again</button></p>`}<//>`;
   }
   const { guess } = current;
-  return html`<h3 id="current">${current.name}</h3><${Picture} key=${current.id} sample=${current} />
+  return html`<div class="stage"><${Picture} key=${current.id} sample=${current} /></div>
+    <h3 id="current">${current.name}</h3>
     <p id="guess">${guess
-      ? html`<button class="main" onClick=${() => give(guess.label)}><kbd>Enter</kbd>It is ${guess.label} (${percent(guess.confidence, 0)} sure)</button>`
+      ? html`<button class="main" onClick=${() => give(guess.label)}><kbd>Enter</kbd>It is ${guess.label} <span class="sure">(${percent(guess.confidence, 0)} sure)</span></button>`
       : html`<span class="quiet">${studio.state.ready ? "No guess yet." : "Give labels of two classes, then there are guesses."}</span>`}</p>
     <div class="row"><button data-key="skip" onClick=${skip}><kbd>s</kbd>Skip</button>
-      <button data-key="undo" onClick=${undo} disabled=${!studio.state.can_undo}><kbd>u</kbd>Undo</button></div>`;
+      <button data-key="undo" onClick=${undo} disabled=${!studio.state.can_undo}><kbd>u</kbd>Undo</button>
+      <button data-key="zoom" onClick=${() => openOne(current)}><kbd>z</kbd>Zoom</button></div>`;
 }
 
 function Classes() {
   const { classes } = studio.state, names = classes.map((one) => one.label);
   const buttons = classes.map((one, place) => {
     const key = keyOfClass(one.label, place, names);
-    return html`<button key=${one.label} data-key=${`class ${one.label}`} onClick=${() => give(one.label)}>${key && html`<kbd>${key}</kbd>`}${one.label} <span class="quiet">(${one.count})</span></button>`;
+    return html`<button key=${one.label} data-key=${`class ${one.label}`} onClick=${() => give(one.label)}>${key && html`<kbd>${key}</kbd>`}${one.label} <span class="quiet">${count(one.count)}</span></button>`;
   });
-  return html`<h3>Classes</h3>
+  return html`<h3>Which class is it?</h3>
     ${classes.length <= 30 ? html`<div class="classes">${buttons}</div>` : html`<p class="quiet">${classes.length} classes; type the first letters of one.</p>`}
-    <form class="row" onSubmit=${typed}><label for="class-name">Class, known or new <kbd>/</kbd></label>
-      <input type="text" id="class-name" list="class-names" autocomplete="off" maxlength="200" /><button data-key="give">Give</button></form>
-    <datalist id="class-names">${names.map((name) => html`<option key=${name} value=${name} />`)}</datalist>
-    <p><input type="checkbox" id="keys" checked=${keys} onChange=${(event) => { keys = event.target.checked; draw(); }} />${" "}<label for="keys">Single keys: digits give a class, Enter takes the guess, s skips, u undoes</label></p>`;
+    <${ClassField} id="class-name" title="Class, known or new" hint="/" classes=${classes} give=${typed} />
+    <p class="quiet"><input type="checkbox" id="keys" checked=${keys} onChange=${(event) => { keys = event.target.checked; draw(); }} />${" "}<label for="keys">Single keys: digits give a class, Enter takes the guess, s skips, u undoes, z zooms</label></p>`;
 }
 
-function Guess({ one }) {
-  return html`<li class="tile"><label><${Picture} sample=${one} /><span class="name">${one.name}</span>
-    <input type="checkbox" data-key=${`guess ${one.id}`} checked=${isTicked(one)} disabled=${Boolean(one.done)} onChange=${(event) => { ticks.set(one.id, event.target.checked); draw(); }} />${" "}
-    ${one.done ? html`<span class="quiet">${one.done}</span>` : html`<strong>${one.guess.label}</strong> <span class="quiet">${percent(one.guess.confidence, 0)}</span>`}</label></li>`;
-}
+const noted = (one) => (one.done ? html`<span class="quiet">${one.done}</span>` : html`<strong class="label">${one.guess.label}</strong> <span class="quiet">${percent(one.guess.confidence, 0)}</span>`);
 
 function Guesses() {
-  if (!list) return html`<h3>Guesses for the rest</h3><p class="quiet">One moment.</p>`;
+  if (!list) return html`<h3>Guesses for the rest</h3><p class="quiet busy">One moment</p>`;
   const chosen = list.samples.filter(isTicked).length;
   const hold = (held) => () => { inside = held; };
   return html`<h3>Guesses for the rest, the surest first</h3>
     <div class="row"><label for="filter">Show</label>
       <select id="filter" data-key="filter" value=${filter ?? ""} onChange=${(event) => { filter = event.target.value === "" ? null : event.target.value; list = { ...list, samples: [], total: 0, loading: true }; draw(); guesses(); }}>
-        <option value="">all classes</option>${list.classes.map((one) => html`<option key=${one.label} value=${one.label}>${one.label} (${one.count})</option>`)}</select>
+        <option value="">all classes</option>${list.classes.map((one) => html`<option key=${one.label} value=${one.label}>${one.label} (${count(one.count)})</option>`)}</select>
       <button class="main" data-key="accept" disabled=${!chosen} onClick=${accept}>Accept ${chosen}</button>
       <button data-key="tick" disabled=${!list.samples.length} onClick=${() => tickAll(true)}>Tick all</button>
       <button data-key="untick" disabled=${!chosen} onClick=${() => tickAll(false)}>Untick all</button>
       ${newer && html`<button data-key="newer" onClick=${() => guesses()}>Show newer guesses</button>`}</div>
-    <p class="quiet">${list.total ? `${list.samples.length} of ${list.total}. ${list.why_not || `Those that labels which were left out show to be at least ${percent(list.least_sure, 0)} right are ticked.`} Tick what is right, then accept it at once.` : withoutGuesses()}</p>
-    <ul class="tiles" id="guesses" onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>${list.samples.map((one) => html`<${Guess} key=${one.id} one=${one} />`)}</ul>`;
+    <p class="quiet">${list.total ? `${list.samples.length} of ${count(list.total)}. ${list.why_not || `Those that labels which were left out show to be at least ${percent(list.least_sure, 0)} right are ticked.`} Tick what is right, then accept it at once.` : withoutGuesses()}</p>
+    <div onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>
+      <${Grid} id="guesses" label="Guesses: the space bar ticks, Enter opens" count=${list.samples.length} sample=${(place) => list.samples[place]} kind=${kindOf(studio.state)} picks=${true} note=${noted}
+        isSelected=${(place) => isTicked(list.samples[place])} select=${tick} open=${(place) => openViewer({ count: list.samples.length, sample: (at) => list.samples[at] }, place)} /></div>`;
 }
 
 function withoutGuesses() {
@@ -179,8 +177,8 @@ function withoutGuesses() {
 
 function draw() {
   if (!root) return;
-  render(html`<h2>Label</h2><div class="columns"><div>
-    <section class="panel current" id="current-box" aria-label="Sample to label"><${Current} /></section>
-    <section class="panel" aria-label="Classes"><${Classes} /></section></div>
-    <section class="panel" aria-label="Guesses"><${Guesses} /></section></div>`, root);
+  render(html`<h2>Label</h2><div class="columns work"><div>
+    <section class="card current" id="current-box" aria-label="Sample to label"><${Current} /></section>
+    <section aria-label="Classes"><${Classes} /></section></div>
+    <section aria-label="Guesses"><${Guesses} /></section></div>`, root);
 }

@@ -30,3 +30,43 @@ export function merged(state, news) {
   const { touched, more, ...fields } = news;
   return { ...state, ...fields };
 }
+
+// Which rows of a grid are drawn: those that are seen, and some above and below.
+export function seenRows({ top, height, rowHeight, rows, margin = 3 }) {
+  const first = Math.max(0, Math.floor(top / rowHeight) - margin);
+  return { first, last: Math.max(first, Math.min(rows, Math.ceil((top + height) / rowHeight) + margin)) };
+}
+
+// Where the cursor of a grid goes by a key; undefined if the key does not move it.
+export function moved(key, at, { count, columns, page }) {
+  const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns, PageUp: -columns * page, PageDown: columns * page };
+  if (key === "Home") return 0;
+  if (key === "End") return count - 1;
+  if (!(key in steps)) return undefined;
+  const to = at + steps[key];
+  if (to < 0) return key === "ArrowUp" || key === "ArrowLeft" ? at : 0;
+  return to >= count ? (key.startsWith("Arrow") ? at : count - 1) : to;
+}
+
+// Numbers as a request writes them: neighbours as ranges, "3,4" as "3-4".
+export function ranges(numbers) {
+  const parts = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = parts[parts.length - 1];
+    if (last && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(",");
+}
+
+// The address of a search with its filters; what is not set is left out.
+export function asked(wanted) {
+  const set = Object.entries(wanted).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  return new URLSearchParams(set.map(([name, value]) => [name, value === true ? "1" : String(value)])).toString();
+}
+
+// How samples of this data are shown.
+export function kindOf(state) {
+  if (state.pictures) return "picture";
+  return state.kinds.length === 1 && state.kinds[0] === "text" ? "text" : "row";
+}

@@ -1,22 +1,27 @@
 // The frame of the page: views, what is known about the data, undo, and news from the server.
 import { ask, tab, upload } from "/static/api.js";
-import { complain, el, percent, redraw, say } from "/static/dom.js";
+import { html, render } from "/static/htm-preact.js";
 import { merged } from "/static/logic.js";
+import { complain, count, percent, say } from "/static/parts.js";
 import * as audit from "/static/audit.js";
+import * as browse from "/static/browse.js";
 import * as compare from "/static/compare.js";
 import * as label from "/static/label.js";
 import * as attempt from "/static/try.js";
+import * as viewer from "/static/viewer.js";
 
-const views = { try: attempt, label, audit, compare };
+const views = { try: attempt, label, browse, audit, compare };
 const panel = document.getElementById("view");
 const tabs = [...document.querySelectorAll("[role=tab]")];
-const studio = { state: null, refresh, act };
+const studio = { state: null, refresh, act, attempt: attempt.pick, redraw: () => views[shown].redraw?.() };
+viewer.setUp(studio);
 let shown = null;
 
 async function refresh() {
   studio.state = await ask("/api/state");
   drawFrame();
   if (shown) views[shown].update(studio, { more: true, guessed: studio.state.guessed });
+  viewer.update({ more: true });
 }
 
 // An action, told to the server and shown when it is on disk.
@@ -34,17 +39,10 @@ function drawFrame() {
   document.getElementById("name").textContent = state.name;
   document.getElementById("undo").disabled = !state.can_undo;
   for (const link of document.querySelectorAll("#more [data-only]")) link.hidden = !(link.dataset.only === "images" ? state.has_files : "audit" in state.done);
-  const accuracy = state.estimate
-    ? `Accuracy ${percent(state.estimate.accuracy)} by leave-one-out on ${state.estimate.n}`
-    : "No accuracy yet";
-  redraw(document.getElementById("facts"),
-    el("div", { text: `${state.labelled} labelled, ${state.waiting} waiting${state.held_out ? `, ${state.held_out} held out` : ""}` }),
-    el("div", { id: "accuracy" }, accuracy,
-      el("span", { class: state.estimate && !state.estimate.current ? "" : "unseen", text: " (updating)" })));
-  redraw(document.getElementById("foot"),
-    ...state.notes.map((note) => el("p", { text: note })),
-    el("p", { text: `What you do is kept in ${state.journal}` }),
-    ...Object.values(state.problems).map((problem) => el("p", { text: `In the background: ${problem}` })));
+  render(html`<div>${count(state.labelled)} labelled, ${count(state.waiting)} waiting${state.held_out ? `, ${count(state.held_out)} held out` : ""}</div>
+    <div id="accuracy">${state.estimate ? `Accuracy ${percent(state.estimate.accuracy)} by leave-one-out on ${count(state.estimate.n)}` : "No accuracy yet"}<span class=${state.estimate && !state.estimate.current ? "" : "unseen"}> (updating)</span></div>`, document.getElementById("facts"));
+  render(html`${state.notes.map((note) => html`<p>${note}</p>`)}<p>What you do is kept in ${state.journal}</p>
+    ${Object.values(state.problems).map((problem) => html`<p class="problem">In the background: ${problem}</p>`)}`, document.getElementById("foot"));
 }
 
 function show(name, focus) {
@@ -58,7 +56,6 @@ function show(name, focus) {
   }
   panel.setAttribute("aria-labelledby", `tab-${shown}`);
   complain("");
-  panel.replaceChildren();
   views[shown].open(studio, panel);
 }
 
@@ -116,6 +113,7 @@ function hear({ news, lost }) {
     studio.state = state;
     drawFrame();
     if (shown) views[shown].update(studio, news);
+    viewer.update(news);
   } else if (lost !== undefined) {
     if (lost || wasLost) complain(lost ? SILENT[lost] : "");
     wasLost = Boolean(lost);

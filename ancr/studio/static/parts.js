@@ -1,15 +1,48 @@
 // Parts that several views show. Preact changes only what differs, so that focus, scroll and half-typed text stay.
 import { html } from "/static/htm-preact.js";
 
-export function Picture({ sample }) {
-  if (sample.picture) return html`<img src=${`/api/picture/${sample.id}`} alt=${`Picture of ${sample.name}`} loading="lazy" class="pixels" />`;
+export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
+export const count = (number) => number.toLocaleString("en");
+
+export function say(text) { document.getElementById("status").textContent = text; }
+
+export function complain(text) { document.getElementById("alert").textContent = text; }
+
+// A sample as a picture, a text, or the first columns of its row.
+export function Picture({ sample, named = true }) {
+  if (sample.picture) return html`<img src=${`/api/picture/${sample.id}`} alt=${named ? `Picture of ${sample.name}` : ""} loading="lazy" decoding="async" class="pixels" />`;
   const row = sample.row || [];
   if (row.length === 1) return html`<p class="cell">${String(row[0][1] ?? "–")}</p>`;
-  return html`<dl>${row.map(([name, value]) => html`<dt>${name}</dt><dd>${String(value ?? "–")}</dd>`)}</dl>`;
+  return html`<dl>${row.map(([name, value]) => html`<div><dt>${name}</dt><dd>${String(value ?? "–")}</dd></div>`)}</dl>`;
 }
 
 export function Tile({ sample, tag = "li", children }) {
   return html`<${tag} class="tile"><${Picture} sample=${sample} /><span class="name">${sample.name}</span>${children}<//>`;
+}
+
+// What is known of a sample's class, in a line.
+export function Known({ sample }) {
+  if (sample.excluded) return html`<span class="badge quiet">excluded</span>`;
+  if (sample.label !== null) return html`<strong class="label">${sample.label}</strong>${sample.doubt !== undefined && html` <span class="badge warn">doubtful</span>`}`;
+  if (sample.guess) return html`<span class="guess">${sample.guess.label}? <span class="quiet">${percent(sample.guess.confidence, 0)}</span></span>`;
+  return html`<span class="quiet">${sample.status || "no label"}</span>`;
+}
+
+// A field for a class, known or new. What is typed stays in the element, so that no update can take it away.
+export function ClassField({ id, title, classes, give, button = "Give", hint = null }) {
+  const submit = (event) => {
+    event.preventDefault();
+    const input = document.getElementById(id);
+    if (input.value.trim() && give(input.value) !== false) input.value = "";
+  };
+  return html`<form class="row" onSubmit=${submit}><label for=${id}>${title}${hint && html` <kbd>${hint}</kbd>`}</label>
+    <input type="text" id=${id} list=${`${id}s`} autocomplete="off" maxlength="200" /><button>${button}</button>
+    <datalist id=${`${id}s`}>${classes.map((one) => html`<option key=${one.label} value=${one.label} />`)}</datalist></form>`;
+}
+
+// Nothing to show yet, and what to do about it.
+export function Empty({ title, children }) {
+  return html`<div class="empty"><p class="title">${title}</p>${children}</div>`;
 }
 
 // A button that begins long work; while it runs, how far it is and a button that ends it.

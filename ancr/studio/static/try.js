@@ -1,39 +1,53 @@
-// Try: draw, drop, paste, pick or edit a query, and see the answer with the samples that decided.
+// Try: draw, drop, paste, pick or edit a query; beside it the answer, and the samples that the query is made of.
 import { ask, latest, upload } from "/static/api.js";
-import { bar, complain, el, percent, picture, redraw, say, tile } from "/static/dom.js";
 import { Drawing } from "/static/drawing.js";
+import { Grid } from "/static/grid.js";
+import { html, render } from "/static/htm-preact.js";
+import { asked, kindOf, ranges } from "/static/logic.js";
+import { Empty, Picture, complain, count, percent, say } from "/static/parts.js";
+import { Settings } from "/static/settings.js";
 
-let studio, query, settings, controls, answerBox, settingsBox, drawing, sampleBox, waiting = false, judged = "";
+const MOST_FOUND = 60, LARGEST = 16 * 2 ** 20;
+let studio, root = null, query = null, answer = null, settings, controls, row = null, hits = null, waiting = false, judged = "", start = null, over = false;
 
 export function open(shared, panel) {
   studio = shared;
-  takeOver();
-  answerBox = el("section", { class: "panel answer", "aria-label": "Answer" }, el("p", { class: "quiet", text: "The answer appears here." }));
-  settingsBox = el("section", { class: "panel", "aria-label": "Settings" });
-  sampleBox = el("section", { class: "panel", "aria-label": "Query" });
-  panel.replaceChildren(el("h2", { text: "Try" }), el("div", { class: "columns" }, el("div", {}, sampleBox, settingsBox), answerBox));
-  drawQuery();
-  drawSettings();
+  root = panel;
+  begin();
+  draw();
   if (query) run();
 }
 
+export function close() {
+  render(null, root);
+  root = null;
+}
+
+// At first, and when other data was opened: a sample that nobody chose, so that the page shows what it does.
+function begin() {
+  takeOver();
+  if (start === studio.state.start) return;
+  start = studio.state.start;
+  query = answer = row = hits = null;
+  const { held_out, waiting: pool, ready } = studio.state;
+  if (ready) random(held_out ? "held out" : pool ? "pool" : "labelled");
+}
+
 export function update() {
+  if (!root) return;
+  if (start !== studio.state.start) begin();
   if (waiting && studio.state.chosen && !studio.state.busy.choose) {
     waiting = false;
     say(`Settings chosen: ${percent(studio.state.chosen.accuracy)} by leave-one-out.`);
     change(studio.state.chosen.settings);
-    return;
   }
-  if (!answerBox) return;
-  drawButtons();
+  draw();
   // Probabilities are calibrated anew after every label and change of settings.
   const now = JSON.stringify(studio.state.estimate);
   if (now !== judged) { judged = now; run(); }
 }
 
-export function close() { answerBox = null; }
-
-export function undone() { takeOver(); drawSettings(); run(); }
+export function undone() { takeOver(); draw(); run(); }
 
 // The settings in use, and what can be changed about them.
 function takeOver() { settings = { ...studio.state.settings }; controls = studio.state.controls; }
@@ -43,185 +57,153 @@ async function change(wanted) {
   const found = await ask("/api/controls", { settings: wanted }).catch(() => null);
   if (!found) return;
   ({ settings, controls } = found);
-  drawSettings();
+  draw();
   run();
 }
 
-function drawQuery() {
-  const state = studio.state, parts = [el("h3", { text: "Query" })];
-  if (state.draws) {
-    drawing = new Drawing((blob) => ask_image(blob, true));
-    parts.push(drawing.element);
-  }
-  if (state.takes_images) {
-    const file = el("input", { type: "file", accept: "image/*", id: "file", class: "hidden-input", onchange: (event) => event.target.files[0] && ask_image(event.target.files[0], false) });
-    const zone = el("div", { class: "drop" }, el("p", { text: "Drop or paste an image here, or" }), el("label", { for: "file", class: "button", text: "Choose an image…" }), file);
-    zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
-    zone.addEventListener("dragleave", () => zone.classList.remove("over"));
-    zone.addEventListener("drop", (event) => { event.preventDefault(); zone.classList.remove("over"); const image = event.dataTransfer.files[0]; if (image) ask_image(image, false); });
-    parts.push(zone);
-  }
-  const kinds = [["held out", state.held_out], ["pool", state.waiting], ["labelled", state.labelled]].filter(([, count]) => count);
-  parts.push(el("p", {}, "Or take a random sample:"), el("div", { class: "row" },
-    ...kinds.map(([kind]) => el("button", { text: kind === "pool" ? "Waiting" : kind[0].toUpperCase() + kind.slice(1), "data-kind": kind, onclick: () => random(kind) }))));
-  const number = el("input", { type: "number", min: "1", max: String(state.samples), id: "number", placeholder: "1" });
-  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); const place = Number(number.value); if (place >= 1) ask(`/api/number/${place}`).then((found) => pick(found.id)).catch(() => {}); } },
-    el("label", { for: "number", text: "Sample number" }), number, el("button", { text: "Show" })));
-  const words = el("input", { type: "search", id: "words" }), hits = el("div", { id: "hits" });
-  parts.push(el("form", { class: "row", onsubmit: (event) => { event.preventDefault(); search(words.value, hits); } },
-    el("label", { for: "words", text: "Words in a name or a text" }), words, el("button", { text: "Search" })), hits);
-  parts.push(el("div", { id: "editor" }));
-  redraw(sampleBox, parts);
+function slide(name, value) {
+  settings = { ...settings, [name]: value };
+  draw();
+  run();
 }
 
-async function search(text, box) {
-  const found = await ask(`/api/search?text=${encodeURIComponent(text)}`).catch(() => null);
-  if (!found) return;
-  const tiles = found.samples.map((one) => tile(one, el("strong", { text: one.label ?? "no label" }), el("button", { text: "Try", "data-key": `try ${one.id}`, onclick: () => pick(one.id) })));
-  redraw(box, el("p", { class: "quiet", role: "status", text: found.total ? `${found.samples.length} of ${found.total} samples` : "No sample has these words." }), el("ul", { class: "tiles" }, ...tiles));
+async function search(event) {
+  event.preventDefault();
+  const text = document.getElementById("words").value;
+  const found = text.trim() && (await ask(`/api/browse?${asked({ text })}`).catch(() => null));
+  const numbers = found ? found.numbers.slice(0, MOST_FOUND) : [];
+  const samples = numbers.length ? await ask(`/api/samples?start=${found.start}&numbers=${ranges(numbers)}`).catch(() => []) : [];
+  hits = found ? { samples, total: found.numbers.length } : null;
+  draw();
 }
-
-document.addEventListener("paste", (event) => {
-  if (!answerBox?.isConnected) return;
-  const image = [...(event.clipboardData?.files || [])].find((file) => file.type.startsWith("image/"));
-  if (image) ask_image(image, false);
-});
 
 async function random(kind) {
   const sample = await ask(`/api/random?kind=${encodeURIComponent(kind)}`).catch(() => null);
   if (sample) pick(sample.id);
 }
 
-async function pick(id) {
-  query = { kind: "sample", body: { sample: id } };
-  if (!studio.state.pictures) await editor(id);
+export async function pick(id) {
+  query = { kind: "sample", body: { sample: id }, sample: null };
+  const whole = await ask(`/api/row/${id}`).catch(() => null);
+  if (!whole || query.body.sample !== id) return;
+  query.sample = whole;
+  row = studio.state.pictures ? null : { id, name: whole.name, cells: whole.row, typed: 0 };
+  draw();
   run();
 }
 
-// A column of numbers; arrays have no others.
-function isNumber(place) { return (studio.state.kinds[place] || "number") === "number"; }
+document.addEventListener("paste", (event) => {
+  if (!root) return;
+  const image = [...(event.clipboardData?.files || [])].find((file) => file.type.startsWith("image/"));
+  if (image) askImage(image, false);
+});
 
-async function editor(id) {
-  const { row, name } = await ask(`/api/row/${id}`);
-  const fields = row.map(([column, value], place) => {
-    const input = isNumber(place)
-      ? el("input", { type: "number", step: "any", id: `cell-${place}`, value: String(value ?? "") })
-      : el(studio.state.kinds[place] === "text" ? "textarea" : "input", { id: `cell-${place}` });
-    if (!isNumber(place)) input.value = value ?? "";
-    input.addEventListener("input", () => {
-      const cells = fields.map((field, at) => (field.value === "" ? null : isNumber(at) ? field.valueAsNumber : field.value));
-      const known = cells.every((cell, at) => (cell === null ? studio.state.kinds.length > 0 : !isNumber(at) || Number.isFinite(cell)));
-      if (known) { query = { kind: "row", body: { row: cells, sample: id } }; run(); }
-    });
-    return input;
-  });
-  const labels = row.map(([column], place) => el("label", { for: `cell-${place}`, text: column }));
-  document.getElementById("editor").replaceChildren(el("h3", { text: `Edit ${name}` }),
-    el("div", { class: "editor" }, ...fields.flatMap((field, place) => [labels[place], field])));
-}
-
-function ask_image(blob, drawn) {
-  if (blob.size > 16 * 2 ** 20) { complain("Only 16 MB can be sent at once."); return; }
+function askImage(blob, drawn) {
+  if (blob.size > LARGEST) { complain("Only 16 MB can be sent at once."); return; }
   query = { kind: "image", blob, drawn };
   run();
 }
 
 const run = latest(async () => {
   if (!query) return;
-  const body = { ...query.body, settings };
-  const answer = query.kind === "image"
-    ? await upload(`/api/image?drawn=${query.drawn ? 1 : 0}&settings=${encodeURIComponent(JSON.stringify(settings))}`, query.blob)
+  const now = query, body = { ...now.body, settings };
+  const found = now.kind === "image"
+    ? await upload(`/api/image?drawn=${now.drawn ? 1 : 0}&settings=${encodeURIComponent(JSON.stringify(settings))}`, now.blob)
     : await ask("/api/answer", body);
-  drawAnswer(answer);
+  answer = { ...found, of: now };
+  draw();
 });
 
-function drawAnswer(answer) {
-  const verdict = answer.accepted === null
-    ? el("span", { class: "quiet", text: "Probabilities are not calibrated for these settings; use them to have that done." })
-    : answer.accepted
-      ? el("span", { class: "accepted", text: `Sure: at least ${percent(answer.promise.precision, 0)} of such answers are right, as samples that were left out show.` })
-      : el("span", { class: "unsure", text: answer.promise.supported
-        ? `Unsure: samples that were left out do not show that ${percent(answer.promise.precision, 0)} of such answers are right.`
-        : `Unsure: the labels so far are too few, or too often wrong, to show that ${percent(answer.promise.precision, 0)} of any answers are right.` });
-  const truth = answer.truth === null ? null : el("p", { class: "quiet", text: answer.truth === answer.label ? `Its label is ${answer.truth}: right.` : `Its label is ${answer.truth}: wrong.` });
-  const images = answer.query ? [
-    el("figure", {}, el("img", { src: answer.query, alt: "The query", class: "pixels" }), el("figcaption", { text: "query" })),
-    el("figure", {}, el("img", { src: answer.reconstruction, alt: "The reconstruction of the query", class: "pixels" }), el("figcaption", { text: "reconstruction Xc" })),
-  ] : query.kind === "sample" && studio.state.pictures ? [el("figure", {}, picture({ picture: true, id: query.body.sample, name: "the query" }), el("figcaption", { text: "query" }))] : [];
-  const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9);
-  const rows = answer.classes.map((one) => el("tr", {}, el("th", { scope: "row", text: one.label }),
-    el("td", {}, bar(one.probability)), el("td", { class: "number", text: percent(one.probability) }),
-    el("td", {}, bar(one.residual / most, "residual")), el("td", { class: "number", text: one.residual.toFixed(3) })));
-  const head = el("tr", {}, ...["Class", "", "Probability", "", "Residual"].map((text, place) => text ? el("th", { scope: "col", text, class: place ? "number" : "" }) : el("td")));
-  const more = answer.n_classes > answer.classes.length ? el("p", { class: "quiet", text: `The best ${answer.classes.length} of ${answer.n_classes} classes.` }) : null;
-  redraw(answerBox,
-    el("h3", { text: "Answer" }),
-    el("div", { class: "verdict" }, el("div", {}, el("strong", { id: "answer", text: answer.label }), el("span", { text: percent(answer.probability) }), " ", verdict, truth), ...images),
-    el("h3", { text: "Classes" }), el("div", { class: "scroll" }, el("table", { class: "bars" }, el("thead", {}, head), el("tbody", {}, ...rows))), more,
-    el("h3", { text: `Witnesses: ${answer.witnesses.length} of the ${answer.n_witnesses} samples that the answer is made of` }),
-    el("ul", { class: "tiles", id: "witnesses" }, ...answer.witnesses.map((one) => tile(one, el("strong", { text: one.label }), el("div", { text: `weight ${one.weight.toFixed(3)}` }), el("div", { class: "quiet", text: `share ${percent(one.share)}` })))));
+// A column of numbers; arrays have no others.
+const isNumber = (place) => (studio.state.kinds[place] || "number") === "number";
+
+function edited() {
+  const fields = row.cells.map((_, place) => document.getElementById(`cell-${place}`));
+  const cells = fields.map((field, at) => (field.value === "" ? null : isNumber(at) ? field.valueAsNumber : field.value));
+  const known = cells.every((cell, at) => (cell === null ? studio.state.kinds.length > 0 : !isNumber(at) || Number.isFinite(cell)));
+  if (known) { query = { kind: "row", body: { row: cells, sample: row.id } }; run(); }
 }
 
-function drawSettings() {
-  const parts = [el("h3", { text: "Settings" }), choice("method", "Method", studio.state.methods, settings.method, (value) => change({ method: value }))];
-  for (const control of controls) {
-    const id = control.name.split("__").pop();
-    const title = control.symbol ? `${control.title}, ${control.symbol}` : control.title;
-    const take = (value) => change({ ...settings, [control.name]: value });
-    if (control.kind === "choice") parts.push(choice(id, title, control.choices, control.value, take, control.help));
-    else if (control.kind === "switch") parts.push(check(id, title, control.value, take, control.help));
-    else if (control.kind === "number") parts.push(slider(id, title, control));
-    else parts.push(el("div", { class: "setting" }, el("span", { text: title }), el("output", { text: control.value })));
-  }
-  parts.push(el("div", { class: "row", id: "setting-buttons" }), el("p", { class: "quiet", id: "chosen" }));
-  redraw(settingsBox, parts);
-  drawButtons();
+// Fields keep what is typed; another row makes other fields.
+function Editor() {
+  return html`<h3>Edit ${row.name}</h3><div class="editor" key=${row.id}>${row.cells.map(([column, value], place) => {
+    const id = `cell-${place}`, tag = studio.state.kinds[place] === "text" ? "textarea" : "input";
+    return html`<label for=${id}>${column}</label><${tag} key=${id} id=${id} type=${tag === "input" ? (isNumber(place) ? "number" : "text") : null} step=${isNumber(place) ? "any" : null} defaultValue=${String(value ?? "")} onInput=${edited} />`;
+  })}</div>`;
 }
 
-function choice(id, title, values, value, take, help = "") {
-  const list = el("select", { id, "data-key": id, title: help, onchange: (event) => take(event.target.value) },
-    ...values.map((one) => el("option", { value: one, text: one, selected: one === value })));
-  return el("div", { class: "setting" }, el("label", { for: id, text: title }), list);
+function Query() {
+  const { draws, takes_images, held_out, waiting: pool, labelled } = studio.state;
+  const kinds = [["held out", held_out, "Held out"], ["pool", pool, "Waiting"], ["labelled", labelled, "Labelled"]].filter(([, n]) => n);
+  const drop = (event) => { event.preventDefault(); over = false; draw(); const image = event.dataTransfer.files[0]; if (image) askImage(image, false); };
+  const hover = (is) => (event) => { event.preventDefault(); if (over !== is) { over = is; draw(); } };
+  return html`<h3>${draws ? "Draw" : takes_images ? "Bring an image" : "Take a sample"}</h3>
+    ${draws && html`<${Drawing} changed=${(blob) => askImage(blob, true)} />`}
+    ${takes_images && html`<div class=${`drop ${over ? "over" : ""}`} onDragOver=${hover(true)} onDragLeave=${hover(false)} onDrop=${drop}>
+      <label for="file" class="button">Choose an image…</label><input type="file" accept="image/*" id="file" class="hidden-input" onChange=${(event) => event.target.files[0] && askImage(event.target.files[0], false)} />
+      <span class="quiet">or drop or paste one here</span></div>`}
+    <div class="row" role="group" aria-label="A random sample"><span class="quiet">Or at random:</span>${kinds.map(([kind, , title]) => html`<button key=${kind} data-kind=${kind} onClick=${() => random(kind)}>${title}</button>`)}</div>
+    <form class="row" role="search" onSubmit=${search}><label for="words">Find</label><input type="search" id="words" autocomplete="off" maxlength="500" placeholder="words in a name or a text" /><button>Search</button></form>
+    ${hits && html`<p class="quiet" role="status">${hits.total ? `${hits.samples.length} of ${count(hits.total)} samples` : "No sample has these words."}</p>
+      <${Grid} id="hits" label="What was found" count=${hits.samples.length} sample=${(place) => hits.samples[place]} kind=${kindOf(studio.state)} open=${(place) => pick(hits.samples[place].id)} />`}
+    ${row && html`<${Editor} />`}`;
 }
 
-function check(id, title, value, take, help) {
-  const box = el("input", { type: "checkbox", id, "data-key": id, title: help, onchange: (event) => take(event.target.checked) });
-  box.checked = value;
-  return el("div", { class: "setting" }, el("label", { for: id, text: title }), box);
+function Verdict() {
+  const { accepted, promise } = answer;
+  if (accepted === null) return html`<p class="quiet">Probabilities are not calibrated for these settings; use them to have that done.</p>`;
+  if (accepted) return html`<p><span class="badge good accepted">Sure</span> At least ${percent(promise.precision, 0)} of such answers are right, as samples that were left out show.</p>`;
+  return html`<p><span class="badge warn unsure">Unsure</span> ${promise.supported
+    ? `Samples that were left out do not show that ${percent(promise.precision, 0)} of such answers are right.`
+    : `The labels so far are too few, or too often wrong, to show that ${percent(promise.precision, 0)} of any answers are right.`}</p>`;
 }
 
-function slider(id, title, control) {
-  const place = (value) => control.log ? Math.log10(value) : value;
-  const value = settings[control.name], none = value === null;
-  const shown = (one) => one === null ? "hard" : typeof one === "number" ? number(one) : one;
-  const output = el("output", { for: id, text: shown(value) });
-  const start = none ? control.high : typeof value === "number" ? value : control.log ? Math.sqrt(control.low * control.high) : control.low;
-  const input = el("input", { type: "range", id, "data-key": id, title: control.help, min: String(place(control.low)), max: String(place(control.high)), step: control.whole ? "1" : "0.05", value: String(place(start)) });
-  input.setAttribute("aria-valuetext", output.textContent);
-  input.addEventListener("input", () => {
-    const at = Number(input.value);
-    const hard = control.optional && at >= place(control.high);
-    const reached = Number((control.log ? 10 ** at : at).toPrecision(3));
-    settings[control.name] = hard ? null : Math.min(Math.max(reached, control.low), control.high);
-    output.textContent = shown(settings[control.name]);
-    input.setAttribute("aria-valuetext", output.textContent);
-    drawButtons();
-    run();
-  });
-  return el("div", { class: "setting" }, el("label", { for: id, text: title }), output, input);
+// The query, the samples that it is a weighted sum of, and what they make: y ≈ Xc.
+function Sum() {
+  const { query: y, reconstruction, witnesses, n_witnesses, of } = answer, sample = of.sample;
+  const figure = (image, text) => html`<figure>${image}<figcaption>${text}</figcaption></figure>`;
+  const img = (src, alt) => html`<img src=${src} alt=${alt} class="pixels" />`;
+  return html`<h3>What it is made of</h3>
+    <p class="quiet">${count(n_witnesses)} labelled samples add up to it; these have the largest weights. Their classes give the answer.</p>
+    <div class="sum">${y ? figure(img(y, "The query"), "query") : sample?.picture ? figure(html`<${Picture} sample=${sample} />`, "query") : null}
+      ${(y || sample?.picture) && html`<span class="sign" aria-hidden="true">≈</span>`}
+      <ul class="tiles" id="witnesses">${witnesses.map((one) => html`<li key=${one.id} class=${`tile ${one.label === answer.label ? "own" : ""}`}><span class="weight">${one.weight.toFixed(2)} ×</span><${Picture} sample=${one} /><span class="name">${one.name}</span><strong class="label">${one.label}</strong><span class="quiet">${percent(one.share, 0)} of all</span></li>`)}</ul>
+      ${reconstruction && html`<span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}`}</div>`;
 }
 
-const number = (value) => Number(value).toPrecision(3).replace(/\.?0+$/, "");
+function Classes() {
+  const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9), more = answer.n_classes - answer.classes.length;
+  const bar = (share, kind) => html`<div class=${`bar ${kind}`} aria-hidden="true" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div>`;
+  return html`<h3>All classes</h3><div class="scroll"><table class="bars"><thead><tr><th scope="col">Class</th><td></td><th scope="col" class="number">Probability</th><td></td><th scope="col" class="number">Residual</th></tr></thead>
+    <tbody>${answer.classes.map((one) => html`<tr key=${one.label} class=${one.label === answer.label ? "own" : ""}><th scope="row">${one.label}</th><td>${bar(one.probability, "")}</td><td class="number">${percent(one.probability)}</td><td>${bar(one.residual / most, "residual")}</td><td class="number">${one.residual.toFixed(3)}</td></tr>`)}</tbody></table></div>
+    ${more > 0 && html`<p class="quiet">The best ${answer.classes.length} of ${answer.n_classes} classes.</p>`}`;
+}
 
-function drawButtons() {
-  const box = document.getElementById("setting-buttons");
-  if (!box) return;
-  const state = studio.state, busy = state.busy.choose;
+function Answer() {
+  if (!studio.state.ready) return html`<${Empty} title="There is nothing to compare with yet."><p>Give labels of at least two classes in <a href="#label">Label</a>; then every sample gets an answer.</p><//>`;
+  if (!answer) return html`<${Empty} title="The answer appears here."><p>Draw, drop an image or take a sample. It is then written as a sum of labelled samples, and goes to the class whose samples take part most.</p><//>`;
+  const { truth, of } = answer, name = of.kind === "image" ? (of.drawn ? "Your drawing" : "Your image") : of.kind === "row" ? "The edited row" : of.sample?.name ?? "The sample";
+  return html`<div class="headline"><p class="quiet">${name} is</p><p class="big"><strong id="answer">${answer.label}</strong> <span class="chance">${percent(answer.probability)}</span></p>
+    <${Verdict} />${truth !== null && html`<p class="quiet">Its label is ${truth}: <span class=${truth === answer.label ? "accepted" : "problem"}>${truth === answer.label ? "right" : "wrong"}</span>.</p>`}</div>
+    <${Sum} /><${Classes} />`;
+}
+
+function Buttons() {
+  const { state } = studio, busy = state.busy.choose, far = state.progress.choose;
   const same = Object.keys(settings).every((name) => settings[name] === state.settings[name]);
-  redraw(box,
-    el("button", { class: "main", "data-key": "use", text: "Use these settings", disabled: same, onclick: () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {}) }),
-    el("button", { "data-key": "reset", text: "Back to those in use", disabled: same, onclick: () => { takeOver(); drawSettings(); run(); } }),
-    el("button", { "data-key": "choose", class: busy ? "busy" : "", text: busy ? "Choosing" : "Choose for me", disabled: busy || !state.ready, onclick: () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); } }),
-    busy ? el("button", { "data-key": "cancel", text: "Cancel", onclick: () => { waiting = false; ask("/api/cancel/choose", {}).then(studio.refresh).catch(() => {}); } }) : null);
-  document.getElementById("chosen").textContent = state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${state.progress.choose ? `: ${state.progress.choose.done} of ${state.progress.choose.total} steps` : ""}…` : "";
+  const use = () => studio.act({ do: "settings", settings }, "Settings are in use.").then(studio.refresh).then(run).catch(() => {});
+  const choose = () => { waiting = true; say("Choosing settings by leave-one-out."); ask("/api/start/choose", {}).then(studio.refresh).catch(() => { waiting = false; }); };
+  const cancel = () => { waiting = false; ask("/api/cancel/choose", {}).then(studio.refresh).catch(() => {}); };
+  return html`<div class="row" id="setting-buttons"><button class=${same ? "" : "main"} data-key="use" disabled=${same} onClick=${use}>Use these settings</button>
+      <button data-key="reset" disabled=${same} onClick=${() => { takeOver(); draw(); run(); }}>Back to those in use</button>
+      <button data-key="choose" class=${busy ? "busy" : ""} disabled=${busy || !state.ready} onClick=${choose}>${busy ? "Choosing" : "Choose for me"}</button>
+      ${busy && html`<button data-key="cancel" onClick=${cancel}>Cancel</button>`}</div>
+    <p class="quiet" id="chosen">${state.chosen && !busy ? `Chosen from ${state.chosen.tried} settings: ${percent(state.chosen.accuracy)} by leave-one-out.` : busy ? `Settings are tried on samples that are left out${far ? `: ${far.done} of ${far.total} steps` : ""}…` : ""}</p>`;
+}
+
+function draw() {
+  if (!root) return;
+  render(html`<h2>Try</h2><div class="columns try"><section class="query" aria-label="Query"><${Query} /></section>
+    <section class="card answer" aria-label="Answer" aria-live="polite"><${Answer} /></section>
+    <section class="settings" aria-label="Settings"><h3>Settings</h3><${Settings} methods=${studio.state.methods} settings=${settings} controls=${controls} change=${change} slide=${slide} /><${Buttons} /></section></div>`, root);
 }

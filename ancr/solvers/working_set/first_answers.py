@@ -1,0 +1,86 @@
+"""The exact solver on the host while its kernels are not compiled: small work does not wait for the compiler.
+
+Compiling takes some ten seconds; the lock-step rounds of `device` need no kernel and code a few thousand queries in
+less. So they answer, on NumPy arrays, as long as what they have done in this process would have cost less than
+compiling; the first large job compiles, and so does ``ancr warmup``. All codes are certified here: a block that the
+lock-step rounds leave above the tolerance goes to the kernels.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ancr.axes.problem import Problem
+from ancr.certificate.solution import Solution
+from ancr.dictionary.products import Queries
+from ancr.solvers.working_set.device import DeviceWorkingSet
+from ancr.solvers.working_set.host import HostWorkingSet, refuses
+
+# Queries × atoms that the lock-step rounds code in about the time that compiling takes, and what a call costs beside.
+_WORTH_COMPILING, _PER_CALL = 5e6, 1e4
+# Supports of dense codes would outgrow the working sets; kernels without H are for more atoms than small work has.
+_MOST_ATOMS = 4000
+
+
+@cache
+def _postponed() -> Any:
+    """The work done without kernels in this process; made on first use, since importing ancr must not load numba."""
+    from ancr._core.compiling import Postponed
+
+    return Postponed(_WORTH_COMPILING)
+
+
+class FirstAnswers(HostWorkingSet):
+    """`HostWorkingSet` that leaves small work to lock-step rounds as long as its kernels are not compiled."""
+
+    def warm_up(self, queries: Queries, total: int = 1) -> None:
+        """Compile if the ``total`` queries are worth it and there is anything to compile."""
+        if not self._can_wait(queries, total):
+            super().warm_up(queries, total)
+
+    def solve_block(self, queries: Queries, history: bool = False) -> Solution:
+        """Code a block of queries."""
+        if not self._can_wait(queries, len(queries)):
+            return super().solve_block(queries, history)
+        _postponed().add(self._work(len(queries)))
+        return self._in_lock_step(queries, history)
+
+    def _work(self, total: int) -> float:
+        return total * float(self.problem.dictionary.n_atoms) + _PER_CALL
+
+    def _can_wait(self, queries: Queries, total: int) -> bool:
+        """Whether lock-step rounds take the problem and this many queries, without terms, cost less than compiling."""
+        from ancr.solvers.working_set import host_kernels
+
+        kernel = host_kernels.solve_with_matrix
+        return (
+            not kernel.overloads  # the usual case, which must not take long
+            and queries.terms is None
+            and _postponed().is_less(kernel, self._work(total))
+            and self.keeps_matrix
+            and not self.starts_whole
+            and self.problem.dictionary.n_atoms <= _MOST_ATOMS
+            and _LockStep().refuses(self.problem) is None
+        )
+
+    def _in_lock_step(self, queries: Queries, history: bool) -> Solution:
+        solver: Any = _LockStep(self.tol).prepare(self.problem)
+        found = solver.solve_block(queries)
+        codes = sparse.csr_array(np.asarray(found.sorted_codes))
+        solution = Solution(codes, found.n_iter, found.converged, self.problem, queries)
+        solution.converged[:] = solution.gap <= self.tol
+        if solution.converged.all():
+            return solution
+        return super().solve_block(queries, history)
+
+
+class _LockStep(DeviceWorkingSet):
+    """Lock-step working sets on NumPy arrays."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It supports plain sets with inequalities, without an ℓ1 term."""
+        return "it has no ℓ1 term here" if problem.has_l1_term else refuses(problem)

@@ -1,0 +1,170 @@
+"""Atoms left out, prices, weights of features and starts, against quadprog on the problem written out."""
+
+import numpy as np
+import pytest
+import quadprog
+from scipy import sparse
+
+from ancr import Locality, prepare, solve
+from tests.array_libraries import BACKENDS, converter
+
+SETS = ("free", "affine", "nonnegative", "simplex")
+
+
+def best(hessian, linear, constraint, usable):
+    """min cᵀHc − 2bᵀc over the atoms that may be used."""
+    left = np.flatnonzero(usable)
+    hessian, linear, n = hessian[np.ix_(left, left)], linear[left], len(left)
+    size = max(np.trace(hessian) / n, np.abs(linear).max())
+    system = hessian / size + 1e-13 * np.eye(n), linear / size
+    sums, signs = constraint in ("affine", "simplex"), constraint in ("nonnegative", "simplex")
+    sides = np.hstack([np.ones((n, int(sums))), np.eye(n)[:, : n * signs]])
+    bounds = np.concatenate([np.ones(int(sums)), np.zeros(n * signs)])
+    part = quadprog.solve_qp(*system, sides, bounds, meq=int(sums))[0] if sides.shape[1] else np.linalg.solve(*system)
+    part = np.maximum(part, 0.0) if signs else part
+    code = np.zeros(len(usable))
+    code[left] = part / part.sum() if sums else part
+    return code
+
+
+def drawn(seed, constraint):
+    """Atoms, queries, a mask, prices and weights of a random problem; every third one is degenerate."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 25)), int(rng.integers(1, 12))
+    atoms, queries = rng.normal(size=(n, d)), rng.normal(size=(3, d))
+    if seed % 3 == 0:  # equal atoms, and a query that is one
+        atoms[n // 2 :], queries[0] = atoms[: n - n // 2], atoms[0]
+    mask = rng.random((3, n)) < 0.3
+    mask[:, rng.integers(n)] = False
+    prices = rng.normal(size=(3, n)) * rng.choice([0.01, 1.0, 30.0])
+    alpha = float(rng.choice([1e-3, 0.1, 10.0])) if constraint in ("free", "affine") or seed % 2 else 0.0
+    prices = prices if alpha or constraint == "simplex" else abs(prices)
+    return atoms, queries, mask, prices, rng.random(d) + 0.1, alpha
+
+
+def check(solution, atoms, queries, mask, prices, weights, alpha, constraint):
+    """Codes are as good as quadprog's, and no claim is below the truth."""
+    codes = solution.toarray().astype(float)
+    scale = np.asarray(solution.problem.scale(solution.queries, solution.sorted_codes), float)
+    single = "float32" in str(solution.problem.dictionary.dtype)
+    for i, (query, code) in enumerate(zip(queries, codes, strict=True)):
+
+        def objective(c, query=query, own=prices[i]):
+            return ((query - c @ atoms) ** 2 * weights).sum() + alpha * (c**2).sum() + own @ c
+
+        hessian, linear = (atoms * weights) @ atoms.T + alpha * np.eye(len(atoms)), (atoms * weights) @ query
+        optimum = objective(best(hessian, linear - prices[i] / 2, constraint, ~mask[i]))
+        size = max(abs(optimum), abs(prices[i]).max(), (query**2).sum())
+        assert objective(code) <= optimum + (2e-5 if single else 1e-9) * size
+        # A gap is relative to no more than this scale.
+        assert (
+            float(solution.gap[i]) * scale[i] * 101.0 >= objective(code) - optimum - (1e-5 if single else 1e-9) * size
+        )
+        assert not code[mask[i]].any()
+    np.testing.assert_allclose(
+        np.asarray(solution.objective, float)[0], objective_of(solution, atoms, queries, prices, weights, alpha)[0],
+        rtol=1e-4 if single else 1e-9, atol=1e-4 if single else 1e-9,
+    )  # fmt: skip
+
+
+def objective_of(solution, atoms, queries, prices, weights, alpha):
+    """The objective with all its terms, written out."""
+    codes = solution.toarray().astype(float)
+    misfit = ((queries - codes @ atoms) ** 2 * weights).sum(axis=1)
+    return misfit + alpha * (codes**2).sum(axis=1) + (prices * codes).sum(axis=1)
+
+
+@pytest.mark.parametrize("constraint", SETS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_option_at_once(constraint, dtype):
+    for seed in range(8):
+        atoms, queries, mask, prices, weights, alpha = drawn(seed, constraint)
+        atoms, queries = atoms.astype(dtype), queries.astype(dtype)
+        options = {"exclude": mask, "prices": prices, "feature_weight": weights, "start": (~mask) / len(atoms)}
+        solution = solve(atoms, queries, alpha=alpha, constraint=constraint, **options)
+        check(solution, *map(np.float64, (atoms, queries)), mask, prices, weights, alpha, constraint)
+        if dtype == np.float64:
+            assert solution.verify().all()
+
+
+@pytest.mark.parametrize("library", BACKENDS[1:])
+@pytest.mark.parametrize("constraint", SETS)
+def test_on_other_arrays(library, constraint):
+    convert = converter(library)
+    for seed in range(3):
+        atoms, queries, mask, prices, weights, alpha = drawn(seed, constraint)
+        options = {"exclude": mask, "prices": prices, "feature_weight": weights}
+        solution = solve(convert(atoms), convert(queries), alpha=alpha, constraint=constraint, **options)
+        check(solution, atoms, queries, mask, prices, weights, alpha, constraint)
+
+
+def test_placebos_are_one_call():
+    """Each donor over the others, by its position: the same as solving over the others alone."""
+    donors = np.random.default_rng(0).normal(size=(12, 6))
+    together = prepare(donors, alpha=1e-3).solve(donors, exclude=np.arange(12))
+    assert together.verify().all()
+    for i in range(12):
+        left = np.delete(np.arange(12), i)
+        np.testing.assert_allclose(
+            together.toarray()[i, left], solve(donors[left], donors[[i]]).toarray()[0], atol=1e-9
+        )
+
+
+def test_masks_positions_and_labels_mean_the_same():
+    rng = np.random.default_rng(1)
+    atoms, queries, own = rng.normal(size=(9, 4)), rng.normal(size=(3, 4)), np.array([2, -1, 7])
+    mask = np.arange(9) == own[:, None]
+    prices = rng.random(9)
+    expected = solve(atoms, queries, exclude=own, prices=prices).toarray()
+    for same in (mask, sparse.csr_array(mask)):
+        solution = solve(atoms, queries, exclude=same, prices=np.tile(prices, (3, 1)), labels=np.arange(9) % 3)
+        np.testing.assert_allclose(solution.toarray(), expected, atol=1e-12)
+        assert (solution.tocsr() != solution.codes).nnz == 0
+
+
+def test_locality_is_the_penalty_of_distances():
+    rng = np.random.default_rng(2)
+    atoms, queries = rng.normal(size=(9, 4)) + 3.0, rng.normal(size=(3, 4)) + 3.0
+    apart = ((queries[:, None, :] - atoms) ** 2).sum(axis=2)
+    near, written = (solve(atoms, queries, prices=prices) for prices in (Locality(0.5), 0.5 * apart))
+    np.testing.assert_allclose(near.toarray(), written.toarray(), atol=1e-9)
+    np.testing.assert_allclose(near.objective, written.objective)
+
+
+def test_a_wrong_code_has_a_gap_that_covers_prices_and_exclusions():
+    rng = np.random.default_rng(3)
+    atoms, queries, prices = rng.normal(size=(8, 4)), rng.normal(size=(5, 4)), rng.normal(size=(5, 8))
+    mask = rng.random((5, 8)) < 0.3
+    for constraint, alpha in (("simplex", 0.0), ("simplex", 0.1), ("nonnegative", 0.1), ("affine", 0.1)):
+        right = solve(atoms, queries, alpha=alpha, constraint=constraint, exclude=mask, prices=prices)
+        even = (~mask) / (~mask).sum(axis=1, keepdims=True)
+        wrong = type(right)(even, right.n_iter, right.converged, right.problem, right.queries)
+        assert (wrong.gap * right.problem.scale(wrong.queries, even) >= wrong.objective - right.objective - 1e-9).all()
+        used = type(right)(np.full((5, 8), 0.125), right.n_iter, right.converged, right.problem, right.queries)
+        assert (used.violation[mask.any(axis=1)] >= 0.125).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"exclude": [0, 5]}, "positions of atoms from 0 to 2"),
+        ({"exclude": np.zeros((1, 3), bool)}, r"mask of shape \(2, 3\)"),
+        ({"exclude": np.ones((2, 3), bool)}, "leaves query 0 without atoms"),
+        ({"prices": [1.0, 2.0]}, r"prices must have shape \(3,\)"),
+        ({"prices": [1.0, 2.0, np.nan]}, "prices contains NaN"),
+        ({"prices": [1.0, 2.0, 3.0], "solver": "admm"}, "it takes no prices"),
+        ({"prices": [1.0, 2.0, 3.0], "constraint": "free", "alpha": 0.0}, "need alpha > 0"),
+        ({"prices": [1.0, 2.0, 3.0], "constraint": "nonnegative", "quadratic": "l1"}, "quadratic='l1'"),
+        ({"prices": [-1.0, 2.0, 3.0], "constraint": "nonnegative", "alpha": 0.0}, "at least 0"),
+        ({"feature_weight": [1.0, -1.0, 1.0]}, "feature_weight must be 3 numbers"),
+        ({"start": np.ones((1, 3))}, r"start must be finite codes of shape \(2, 3\)"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        solve(np.eye(3), np.ones((2, 3)), **options)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gamma'"):
+        solve(np.eye(3), np.ones((2, 3)), gamma=1.0)
