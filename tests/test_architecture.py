@@ -62,11 +62,12 @@ def files_of(predict):
 )
 def test_predict_passes_through_the_files_that_the_page_lists(name, clf, monkeypatch):
     X, y = load_digits(return_X_y=True)
-    with compiling_now():
-        clf.fit(X[:1100], y[:1100]).predict(X[1100:1200])
+    with compiling_now():  # nothing is left to compile for those that are fitted after it
+        ANCRClassifier().fit(X[:1100], y[:1100]).predict(X[1100:1200])
+    clf.fit(X[:1100], y[:1100]).predict(X[1100:1200])
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\d+\. `(.*?)`", page.split(f"<!-- {name} -->")[1].split("\n\n")[0], flags=re.MULTILINE)
-    assert len(listed) <= 9
+    assert len(listed) <= 8
     monkeypatch.setenv("ANCR_NUM_THREADS", "1")
     with threadpool_limits(1):
         assert files_of(lambda: clf.predict(X[1100:1200])) == listed

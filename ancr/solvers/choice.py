@@ -19,10 +19,11 @@ from ancr.solvers.interior_point import InteriorPoint
 from ancr.solvers.relaxed import Relaxed
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.first_answers import FirstAnswers
+from ancr.solvers.working_set.host import HostWorkingSet
 
 # What each name stands for: the first of these that does not refuse the problem.
 SOLVERS: dict[str, tuple[Callable[..., Solver], ...]] = {
-    "exact": (ClosedForm, DeviceWorkingSet, DeviceAbsolute, FirstAnswers, Relaxed),
+    "exact": (ClosedForm, DeviceWorkingSet, DeviceAbsolute, FirstAnswers, HostWorkingSet, Relaxed),
     "closed_form": (ClosedForm,),
     "admm": (ADMM,),
     "interior_point": (InteriorPoint,),

@@ -34,8 +34,19 @@ def _postponed() -> Any:
     return Postponed(_WORTH_COMPILING)
 
 
+def _kernel() -> Any:
+    """The kernel that most time goes into compiling."""
+    from ancr.solvers.working_set import host_kernels
+
+    return host_kernels.solve_with_matrix
+
+
 class FirstAnswers(HostWorkingSet):
     """`HostWorkingSet` that leaves small work to lock-step rounds as long as its kernels are not compiled."""
+
+    def refuses(self, problem: Problem) -> str | None:
+        """It is for the time before the kernels are compiled."""
+        return super().refuses(problem) or (None if _postponed().is_less(_kernel(), 0.0) else "kernels are compiled")
 
     def warm_up(self, queries: Queries, total: int = 1) -> None:
         """Compile if the ``total`` queries are worth it and there is anything to compile."""
@@ -54,13 +65,9 @@ class FirstAnswers(HostWorkingSet):
 
     def _can_wait(self, queries: Queries, total: int) -> bool:
         """Whether lock-step rounds take the problem and this many queries, without terms, cost less than compiling."""
-        from ancr.solvers.working_set import host_kernels
-
-        kernel = host_kernels.solve_with_matrix
         return (
-            not kernel.overloads  # the usual case, which must not take long
-            and queries.terms is None
-            and _postponed().is_less(kernel, self._work(total))
+            queries.terms is None
+            and _postponed().is_less(_kernel(), self._work(total))
             and self.keeps_matrix
             and not self.starts_whole
             and self.problem.dictionary.n_atoms <= _MOST_ATOMS
