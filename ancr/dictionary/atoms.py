@@ -440,7 +440,7 @@ def one_class(n_atoms: int) -> dict[str, Any]:
     return {"order": np.arange(n_atoms), "classes": np.zeros(1, int), "bounds": np.array([0, n_atoms])}
 
 
-def restricted(dictionary: Any, kept: np.ndarray) -> Any:
+def restricted(dictionary: BaseDictionary, kept: np.ndarray) -> BaseDictionary:
     """The dictionary of some of its atoms, by their positions in ascending order; classes stay as they are."""
     return replace(
         dictionary,

@@ -13,6 +13,7 @@ from scipy import sparse
 from ancr._core.arrays import Array, concat, in_double, like, namespace, row_dots, take_rows, to_numpy
 
 if TYPE_CHECKING:
+    from ancr.dictionary.atoms import BaseDictionary
     from ancr.dictionary.products import Queries
 
 
@@ -184,7 +185,7 @@ class Asking:
         terms = self.terms
         return replace(terms, prices=self.prices) if terms is not None and callable(terms.prices) else terms
 
-    def over(self, dictionary: Any, kept: np.ndarray) -> Queries:
+    def over(self, dictionary: BaseDictionary, kept: np.ndarray) -> Queries:
         """The same queries of the dictionary of the atoms ``kept``, all of which they may use."""
         return self.of(dictionary, self.rows, terms=self.settled_terms.of_atoms(kept))
 

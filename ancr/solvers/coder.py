@@ -153,7 +153,7 @@ def prepare(
     return _prepared("prepare", atoms, {**_given(alpha, constraint, solver), **family}, feature_weight)
 
 
-def _given(alpha: float, constraint: Any, solver: Any) -> dict[str, Any]:
+def _given(alpha: float, constraint: str | Set, solver: str | Solver) -> dict[str, Any]:
     return {"alpha": alpha, "constraint": constraint, "solver": solver}
 
 
