@@ -94,7 +94,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = DaskClassifier(ANCRClassifier()).fit(X[::2], y[::2])
     >>> labels = clf.predict(da.from_array(X[1::50], chunks=(2, 4)))
-    >>> labels.compute()
+    >>> labels.compute(scheduler="threads")
     array([0, 1, 2])
     """
 

@@ -115,9 +115,12 @@ class Beside:
         if self._connection is None:
             context = multiprocessing.get_context("spawn")
             self._connection, there = context.Pipe()
-            self._process = context.Process(target=_work_beside, args=(there, self._samples), daemon=True)
-            self._process.start()
+            process = context.Process(target=_work_beside, args=(there, self._samples), daemon=True)
+            process.start()
             there.close()
+            self._process = process  # from here on `stop` can end it
+            if self._is_stopped:
+                process.terminate()
         return self._connection
 
     def _end(self) -> None:

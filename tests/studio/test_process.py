@@ -1,6 +1,7 @@
 """The command itself: killed, started twice, ended by Ctrl-C."""
 
 import contextlib
+import multiprocessing
 import signal
 import socket
 import subprocess
@@ -12,8 +13,10 @@ from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 import httpx
+import numpy as np
 import pytest
 
+from ancr.studio.apart import Beside, CancelledError
 from ancr.studio.connections import bind
 from ancr.studio.server import PORTS, opened
 from tests.command_line import invoke
@@ -149,3 +152,16 @@ def test_the_command_line_does_not_load_the_server():
     code = "import ancr.cli, sys; print([name for name in ('starlette', 'uvicorn', 'numpy') if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_work_that_is_stopped_while_its_process_starts(monkeypatch):
+    beside = Beside(np.zeros((3, 2)))
+    start = multiprocessing.process.BaseProcess.start
+
+    def stopped_meanwhile(process):
+        beside.stop()
+        start(process)
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", stopped_meanwhile)
+    with pytest.raises(CancelledError):
+        beside.ask(np.sum)
