@@ -264,7 +264,7 @@ def real(name, sheet, top=20):
         print(f"| {rows[i]} | {say(audit.labels[i])} | {say(audit.suggested[i])} | {audit.probability[i]:.3f} |")
     side = round(X.shape[1] ** 0.5)
     if sheet and side**2 == X.shape[1]:
-        audit.plot(X.reshape(-1, side, side), top=top).savefig(sheet, dpi=60)
+        audit.plot(images=X.reshape(-1, side, side), top=top).figure_.savefig(sheet, dpi=60)
 
 
 def main():

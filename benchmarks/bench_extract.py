@@ -23,7 +23,7 @@ try:
     import torchvision  # noqa: F401
     from torch.utils.flop_counter import FlopCounterMode
 except ImportError:
-    print("skipped: needs torch and torchvision, pip install 'ancr[features]'")
+    print("skipped: needs torch and torchvision, pip install torch torchvision")
     sys.exit(0)
 
 from ancr.features.backbones import choose_device, import_torchvision, load_backbone

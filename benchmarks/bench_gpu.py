@@ -297,7 +297,7 @@ def main():
     try:
         import torch
     except ImportError:
-        print("skipped: needs torch, pip install 'ancr[gpu]'")
+        print("skipped: needs torch, pip install torch")
         return
     warnings.simplefilter("error", sklearn.exceptions.ConvergenceWarning)  # nothing uncertified goes unnoticed
     device = arguments.device or ("cuda" if torch.cuda.is_available() else "cpu")

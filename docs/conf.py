@@ -3,9 +3,13 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+
+import commands
+from sphinx_gallery.sorting import ExplicitOrder
 
 import ancr
+import ancr.cli
 
 project, author = "ancr", "The ancr developers"
 copyright = "The ancr developers, BSD 3-Clause"
@@ -35,7 +39,32 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "code"
 
+# What a person wants first comes first; examples that are not listed follow in the order of their names.
+_SECTIONS = {
+    "start": ["digit_code", "few_labels", "choosing", "pipeline"],
+    "labels": ["wrong_labels", "labelling_loop", "calibration_reject"],
+    "use": ["compare", "model_file", "sharded"],
+    "solve": ["unmixing", "certificate"],
+    "methods": ["code_path", "relaxation", "kernels_moons", "kernels_digits", "lift", "early_stopping"],
+    "own": ["own_rule", "own_set"],
+}
+
+
+class ByWish:
+    """Order of the examples of a section."""
+
+    def __init__(self, folder):
+        self.names = [f"plot_{name}.py" for name in _SECTIONS.get(Path(folder).name, [])]
+
+    def __call__(self, name):
+        """The key to sort by."""
+        return (self.names.index(name) if name in self.names else len(self.names)), name
+
+
 sphinx_gallery_conf = {
+    "subsection_order": ExplicitOrder([f"../examples/{folder}" for folder in _SECTIONS]),
+    "within_subsection_order": ByWish,
+    "nested_sections": False,
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
@@ -46,7 +75,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 60,
     "capture_repr": ("_repr_html_", "__repr__"),
-    "ignore_repr_types": r"matplotlib|ancr\.displays",
+    "ignore_repr_types": r"matplotlib|ancr\.classifiers\.displays",
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -71,6 +100,12 @@ def _skip_what_scikit_learn_explains(app, what, name, member, skip, options):
     return True if str(getattr(member, "__module__", "") or "").startswith("sklearn") else None
 
 
+def _fill_in_the_commands(app, page, source):
+    """The page on the command line ends with what the commands say of themselves."""
+    source[0] = source[0].replace("<!-- commands -->", commands.reference(ancr.cli.main))
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("source-read", _fill_in_the_commands)
     app.connect("autodoc-skip-member", _skip_what_scikit_learn_explains)

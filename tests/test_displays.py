@@ -1,5 +1,6 @@
 """Plots show what the classifier says; explanations and solutions can be read in a notebook."""
 
+import inspect
 import re
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_the_explanation_shows_query_and_samples(fitted, digits):
     assert bars.axes_.get_xlabel() == "weight"
     with pytest.raises(ValueError, match="samples is None"):
         ancr.ExplanationDisplay.from_estimator(fitted, Q[0], image_shape=(8, 8))
-    with pytest.raises(ValueError, match="query must be one sample, got 6"):
+    with pytest.raises(ValueError, match="X must be one query, got 6"):
         ancr.ExplanationDisplay.from_estimator(fitted, Q)
 
 
@@ -53,10 +54,10 @@ def test_residuals_are_the_bars(fitted, digits):
 
 def test_the_path_of_a_code_ends_at_the_code(fitted, digits):
     X, y, Q, _ = digits
-    display = ancr.CodePathDisplay.from_estimator(ancr.ANCRClassifier(), X, y, Q[0], values=[1e-3, 1e-1])
+    display = ancr.CodePathDisplay.from_estimator(ancr.ANCRClassifier(), Q[0], samples=X, labels=y, values=[1e-3, 1e-1])
     np.testing.assert_allclose(display.codes[0], fitted.codes(Q[:1]).toarray()[0], atol=1e-9)
     ax = plt.figure().add_subplot()
-    assert display.plot(ax).ax_ is ax
+    assert display.plot(ax).axes_ is ax
 
 
 EXPLANATION, RESIDUAL, PATH = (
@@ -80,11 +81,19 @@ EXPLANATION, RESIDUAL, PATH = (
         (lambda clf, X, y, Q: RESIDUAL(None, Q), "estimator must be a classifier of ancr, got None"),
         (lambda clf, X, y, Q: RESIDUAL(clf, Q, y[:2]), "y must hold the true label of each query, 6, got shape"),
         (lambda clf, X, y, Q: RESIDUAL(clf, Q, [77] * 6), "y holds 77, which is not one of the classes"),
-        (lambda clf, X, y, Q: PATH(3, X, y, Q[0]), "estimator must be a classifier of ancr, got 3"),
-        (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=[]), "values must be a list of at least one number"),
-        (lambda clf, X, y, Q: PATH(clf, X, y, Q[0], values=["a"]), "values must be finite numbers.* got 'a'"),
+        (lambda clf, X, y, Q: RESIDUAL(clf, Q, ax=object()), "ax has room for one query, and X has 6"),
+        (lambda clf, X, y, Q: EXPLANATION(clf, Q[0], y[:2]), "y must be the true label of the query, got shape"),
+        (lambda clf, X, y, Q: PATH(3, Q[0], samples=X, labels=y), "estimator must be a classifier of ancr, got 3"),
         (
-            lambda clf, X, y, Q: PATH(clf, X, y, Q[0], param="relaxation", values=[None, 1.0]),
+            lambda clf, X, y, Q: PATH(clf, Q[0], samples=X, labels=y, values=[]),
+            "values must be a list of at least one number",
+        ),
+        (
+            lambda clf, X, y, Q: PATH(clf, Q[0], samples=X, labels=y, values=["a"]),
+            "values must be finite numbers.* got 'a'",
+        ),
+        (
+            lambda clf, X, y, Q: PATH(clf, Q[0], samples=X, labels=y, param="relaxation", values=[None, 1.0]),
             "values must be finite numbers.* got None",
         ),
         (lambda clf, X, y, Q: ancr.CodePathDisplay([], [], y).plot(), "values, codes and labels must be"),
@@ -95,6 +104,21 @@ def test_bad_input_is_named_before_anything_is_drawn(fitted, digits, draw, messa
         draw(fitted, *digits[:3])
     assert "\n" not in str(raised.value)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("draw", [EXPLANATION, RESIDUAL, PATH])
+def test_all_displays_take_the_same_arguments_in_the_same_order(fitted, digits, draw):
+    X, y, Q, truth = digits
+    names = list(inspect.signature(draw).parameters)
+    assert names[:3] == ["estimator", "X", "y"]
+    assert names[-1] == "ax"
+    training = {"samples": X, "labels": y} if draw is PATH else {}
+    for query, label in ((Q[0], truth[0]), (Q[:1], truth[:1])):  # one query may be a row or a matrix of one row
+        axes = plt.figure().add_subplot()
+        shown = draw(fitted, query, label, **training, ax=axes)
+        assert shown.figure_ is axes.figure
+        assert np.atleast_1d(shown.axes_)[0] is axes
+        assert f"truth: {truth[0]}" in axes.get_title() or "true class" in axes.get_title()
 
 
 def test_log_probabilities_are_finite(digits):

@@ -14,6 +14,7 @@ import ancr
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+BACKGROUND = ROOT / "docs" / "background"
 
 
 def read(path):
@@ -54,14 +55,14 @@ def test_the_row_of_wine_is_what_compare_finds():
 def test_the_page_on_choosing_rounds_what_protocol_cv_gave(page, source):
     """AR and USPS are the first seven columns there."""
     measured = rows_of(read(RESULTS / "cv.md").partition("## Stanford")[0])[source]
-    shown = rows_of(read(ROOT / "docs" / "choosing.md"))[page][:7]
+    shown = rows_of(read(BACKGROUND / "choosing.md"))[page][:7]
     for value, found in zip(shown, measured, strict=True):
         assert value is found is None or abs(value - found) <= 0.0501
 
 
 def test_times_on_the_gpu_are_those_of_the_record():
     record = json.loads(read(RESULTS / "gpu_h200.json"))["cars"]
-    shown = [row[0] for row in rows_of(read(ROOT / "docs" / "gpu.md").partition("## Measured")[2]).values() if row[0]]
+    shown = [row[0] for row in rows_of(read(BACKGROUND / "gpu.md").partition("## Measured")[2]).values() if row[0]]
     times = [record["plain_loop_s"], sum(record["floor_s"].values())]
     times += [
         entry["fit_predict_s"] for entry in record.values() if isinstance(entry, dict) and "fit_predict_s" in entry
@@ -77,5 +78,5 @@ def test_the_page_on_labels_has_the_tables_of_the_studies(study):
     printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
     table = [line for line in printed.splitlines() if line.startswith("|")]
     assert len(table) > 10
-    assert "\n".join(table[:10]) in read(ROOT / "docs" / "labels.md")
-    assert set(table) <= set(read(ROOT / "docs" / "labels.md").splitlines())
+    assert "\n".join(table[:10]) in read(BACKGROUND / "labels.md")
+    assert set(table) <= set(read(BACKGROUND / "labels.md").splitlines())

@@ -83,7 +83,7 @@ def test_every_name_of_the_reference_has_an_example(name):
 
 
 def test_there_are_at_least_fourteen_examples():
-    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    examples = sorted((ROOT / "examples").rglob("plot_*.py"))
     assert len(examples) >= 14
     for path in examples:
         compile(path.read_text(encoding="utf-8"), path.name, "exec")

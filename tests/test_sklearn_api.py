@@ -39,14 +39,14 @@ INSTANCES = [*REPRESENTATIVES, *RELATIVES]
 
 # Two copies share a code and pay λ/2 together, so that on a hard set weight 2 gives their answers: the check passes.
 # These differ: the rule "reg" sees two atoms, copies of an ℓ1 code pay λ together and not λ/2, and
-# ADMM stops elsewhere on its path. ``docs/labels.md`` says it at length.
+# ADMM stops elsewhere on its path. ``docs/background/labels.md`` says it at length.
 NOT_COPIES = (ancr.CRCClassifier, ancr.CROCClassifier, ancr.SRCClassifier)
 
 
 def _expected_failures(estimator):
     failures = without_dispatch()
     if type(estimator) in NOT_COPIES or "admm" in repr(getattr(estimator, "solver", "")).lower():
-        reason = "weight 2 is not two copies here, see docs/labels.md"
+        reason = "weight 2 is not two copies here, see docs/background/labels.md"
         failures["check_sample_weight_equivalence_on_dense_data"] = reason
     return failures
 

@@ -72,7 +72,7 @@ _LANDMARKS = 2000
 
 
 class Space(AxisObject):
-    """Where samples live: sign(x)·|x|^p, then a lift, then unit norm, then a kernel.
+    """Where samples live: ``sign(x)·|x|^p``, then a lift, then unit norm, then a kernel.
 
     Parameters
     ----------

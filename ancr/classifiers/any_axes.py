@@ -59,7 +59,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         is then taken to be the mean of the samples' own.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 

@@ -1,6 +1,7 @@
 """Plots after scikit-learn's Display convention: ``from_estimator`` computes and draws, ``plot`` draws again.
 
-They need matplotlib: ``pip install matplotlib``. Learning and calibration curves are scikit-learn's own
+All of them take the estimator, the queries X and, where they are known, their true labels y; all else is named. They
+need matplotlib: ``pip install matplotlib``. Learning and calibration curves are scikit-learn's own
 ``LearningCurveDisplay`` and ``CalibrationDisplay``, which take these classifiers as they are.
 """
 
@@ -17,21 +18,29 @@ from ancr._core.messages import plain
 from ancr.classifiers.explanation import Explanation
 
 
-def _axes(ax: Any, count: int = 1, **options: Any) -> tuple[Any, Any]:
+def axes_of_own(ax: Any, count: int = 1, rows: int = 1, **options: Any) -> tuple[Any, Any]:
+    """The figure and axes to draw on: those given, or new ones of pyplot, which notebooks and galleries show."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install matplotlib") from error
     if ax is not None:
         return ax.figure, ax
-    return plt.subplots(1, count, layout="constrained", **options)
+    return plt.subplots(rows, count, layout="constrained", **options)
 
 
-def _one_query(query: ArrayLike) -> np.ndarray:
-    row = np.atleast_2d(query)
+def _one_query(X: ArrayLike, y: ArrayLike | None) -> tuple[np.ndarray, Any]:
+    """The query as a matrix of one row, and its true label or None."""
+    row, truth = np.atleast_2d(X), None if y is None else np.atleast_1d(y)
     if row.shape[0] != 1:
-        raise ValueError(f"query must be one sample, got {row.shape[0]}")
-    return row
+        raise ValueError(f"X must be one query, got {row.shape[0]}")
+    if truth is not None and truth.shape != (1,):
+        raise ValueError(f"y must be the true label of the query, got shape {truth.shape}")
+    return row, None if truth is None else truth[0]
+
+
+def _with_truth(title: str, truth: Any) -> str:
+    return title if truth is None else f"{title} (truth: {truth})"
 
 
 def _check_estimator(estimator: Any, method: str) -> None:
@@ -60,6 +69,8 @@ class ExplanationDisplay:
         The samples given to `fit`; needed for images.
     image_shape : tuple of int or None
         Height and width, if samples are images.
+    truth : object or None
+        The true label, for the title.
 
     Attributes
     ----------
@@ -83,14 +94,17 @@ class ExplanationDisplay:
         query: np.ndarray,
         samples: np.ndarray | None = None,
         image_shape: tuple[int, ...] | None = None,
+        truth: Any = None,
     ) -> None:
         self.explanation, self.query, self.samples, self.image_shape = explanation, query, samples, image_shape
+        self.truth = truth
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        query: ArrayLike,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         samples: ArrayLike | None = None,
         image_shape: tuple[int, ...] | None = None,
@@ -103,8 +117,10 @@ class ExplanationDisplay:
         ----------
         estimator : classifier of `ancr`
             Fitted.
-        query : array-like of shape (n_features,)
-            One sample.
+        X : array-like of shape (n_features,) or (1, n_features)
+            The query.
+        y : object, array-like of shape (1,) or None
+            Its true label.
         samples : array-like of shape (n_train, n_features) or None
             The samples given to `fit`; needed for images.
         image_shape : tuple of int or None
@@ -119,9 +135,9 @@ class ExplanationDisplay:
         ExplanationDisplay
         """
         _check_estimator(estimator, "explain")
-        row = _one_query(query)
+        row, truth = _one_query(X, y)
         explanation = estimator.explain(row, top=top)[0]
-        return cls(explanation, row[0], None if samples is None else np.asarray(samples), image_shape).plot(ax)
+        return cls(explanation, row[0], None if samples is None else np.asarray(samples), image_shape, truth).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the explanation."""
@@ -144,8 +160,8 @@ class ExplanationDisplay:
 
     def _draw_images(self) -> None:
         chosen, found = self._checked_samples(), self.explanation
-        self.figure_, self.axes_ = _axes(None, len(chosen) + 1, figsize=(1.5 * (len(chosen) + 1), 1.9))
-        titles = [f"query: {found.label}"]
+        self.figure_, self.axes_ = axes_of_own(None, len(chosen) + 1, figsize=(1.5 * (len(chosen) + 1), 1.9))
+        titles = [_with_truth(f"query: {found.label}", self.truth)]
         titles += [f"{label}: {weight:+.2f}" for label, weight in zip(found.labels, found.weights, strict=True)]
         for axis, image, title in zip(self.axes_, [self.query, *chosen], titles, strict=True):
             axis.imshow(np.reshape(image, self.image_shape or ()), cmap="gray_r")
@@ -154,13 +170,14 @@ class ExplanationDisplay:
 
     def _draw_bars(self, ax: Any) -> None:
         found = self.explanation
-        self.figure_, self.axes_ = _axes(ax)
+        self.figure_, self.axes_ = axes_of_own(ax)
         places = np.arange(len(found.indices))[::-1]
         own = found.labels == found.label
         self.axes_.barh(places[own], found.weights[own], label=f"class {found.label}")
         self.axes_.barh(places[~own], found.weights[~own], color="0.6", label="other classes")
         names = [f"{index} ({label})" for index, label in zip(found.indices, found.labels, strict=True)]
-        self.axes_.set(yticks=places, yticklabels=names, xlabel="weight", title=f"classified as {found.label}")
+        title = _with_truth(f"classified as {found.label}", self.truth)
+        self.axes_.set(yticks=places, yticklabels=names, xlabel="weight", title=title)
         self.axes_.set_ylabel("training sample (class)")
         if not own.all():
             self.axes_.legend()
@@ -197,25 +214,27 @@ class ResidualDisplay:
         self.residuals, self.classes, self.truth = residuals, classes, truth
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None) -> Self:
         """Compute the residuals of a few queries with a fitted classifier, and draw them.
 
         Parameters
         ----------
         estimator : classifier of `ancr`
             Fitted.
-        X : array-like of shape (n_queries, n_features)
+        X : array-like of shape (n_queries, n_features) or (n_features,)
             A few queries, one panel each.
         y : array-like of shape (n_queries,) or None
             Their true labels.
+        ax : matplotlib Axes or None
+            Where to draw one query; several have axes of their own.
 
         Returns
         -------
         ResidualDisplay
         """
         _check_estimator(estimator, "residuals")
-        truth = None if y is None else np.asarray(y)
-        return cls(estimator.residuals(X), estimator.classes_, truth).plot()
+        truth = None if y is None else np.atleast_1d(y)
+        return cls(estimator.residuals(np.atleast_2d(X)), estimator.classes_, truth).plot(ax)
 
     def _check_truth(self, truth: np.ndarray) -> None:
         count = len(self.residuals)
@@ -227,13 +246,15 @@ class ResidualDisplay:
                 f"y holds {plain(unknown[0])}, which is not one of the classes that estimator was fitted on"
             )
 
-    def plot(self) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw one panel of bars per query."""
         if self.truth is not None:
             self._check_truth(self.truth)
         count = len(self.residuals)
-        self.figure_, axes = _axes(None, count, figsize=(3.2 * count, 2.6), sharey=True, squeeze=False)
-        self.axes_ = axes[0]
+        if ax is not None and count != 1:
+            raise ValueError(f"ax has room for one query, and X has {count}; leave ax out")
+        self.figure_, axes = axes_of_own(ax, count, figsize=(3.2 * count, 2.6), sharey=True)
+        self.axes_ = np.atleast_1d(axes)
         for place, (axis, values) in enumerate(zip(self.axes_, self.residuals, strict=True)):
             bars = axis.bar(np.arange(len(values)), values, color="0.7")
             bars[int(np.argmin(values))].set_color("C1")
@@ -242,7 +263,8 @@ class ResidualDisplay:
             axis.set(xticks=np.arange(len(values)), xticklabels=self.classes, xlabel="class")
         self.axes_[0].set_ylabel("class residual")
         outlined = "; outlined: true class" if self.truth is not None else ""
-        self.figure_.suptitle(f"orange: smallest residual{outlined}", fontsize=10)
+        note = f"orange: smallest residual{outlined}"
+        self.figure_.suptitle(note, fontsize=10) if ax is None else ax.set_title(note, fontsize=10)
         return self
 
 
@@ -271,33 +293,39 @@ class CodePathDisplay:
         Classes of the samples.
     param : str
         Name of the parameter.
+    truth : object or None
+        The true label, for the title.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
-    ax_ : matplotlib Axes
+    axes_ : matplotlib Axes
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from ancr import ANCRClassifier, CodePathDisplay
     >>> X, y = load_digits(return_X_y=True)
-    >>> display = CodePathDisplay.from_estimator(ANCRClassifier(), X[:200], y[:200], X[600], values=[1e-3, 1e-2, 1e-1])
+    >>> training = {"samples": X[:200], "labels": y[:200]}
+    >>> display = CodePathDisplay.from_estimator(ANCRClassifier(), X[600], y[600], **training, values=[1e-3, 1e-1])
     >>> display.codes.shape
-    (3, 200)
+    (2, 200)
     """
 
-    def __init__(self, values: np.ndarray, codes: np.ndarray, labels: np.ndarray, param: str = "alpha") -> None:
-        self.values, self.codes, self.labels, self.param = values, codes, labels, param
+    def __init__(
+        self, values: np.ndarray, codes: np.ndarray, labels: np.ndarray, param: str = "alpha", truth: Any = None
+    ) -> None:
+        self.values, self.codes, self.labels, self.param, self.truth = values, codes, labels, param, truth
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         X: ArrayLike,
-        y: ArrayLike,
-        query: ArrayLike,
+        y: ArrayLike | None = None,
         *,
+        samples: ArrayLike,
+        labels: ArrayLike,
         param: str = "alpha",
         values: ArrayLike | None = None,
         ax: Any = None,
@@ -308,10 +336,12 @@ class CodePathDisplay:
         ----------
         estimator : classifier of `ancr`
             It is copied, not changed.
-        X, y : array-like
-            Training samples and labels.
-        query : array-like of shape (n_features,)
-            One sample.
+        X : array-like of shape (n_features,) or (1, n_features)
+            The query.
+        y : object, array-like of shape (1,) or None
+            Its true label.
+        samples, labels : array-like
+            What the copies are fitted on.
         param : str
             A parameter of the classifier: ``"alpha"``, ``"relaxation"``, ``"space__gamma"``.
         values : array-like or None
@@ -325,24 +355,28 @@ class CodePathDisplay:
         """
         _check_estimator(estimator, "codes")
         path = np.geomspace(1e-4, 10, 25) if values is None else _numbers(values)
-        codes = [clone(estimator).set_params(**{param: float(v)}).fit(X, y).codes(_one_query(query)) for v in path]
-        return cls(path, np.concatenate([dense(code) for code in codes]), np.asarray(y), param).plot(ax)
+        row, truth = _one_query(X, y)
+        copies = (clone(estimator).set_params(**{param: float(value)}) for value in path)
+        codes = [dense(copy.fit(samples, labels).codes(row)) for copy in copies]
+        return cls(path, np.concatenate(codes), np.asarray(labels), param, truth).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the path; the classes with the largest weights have colours, the others are grey."""
         if not len(self.values) or np.shape(self.codes) != (len(self.values), len(self.labels)):
             shapes = f"{np.shape(self.values)}, {np.shape(self.codes)} and {np.shape(self.labels)}"
             raise ValueError(f"values, codes and labels must be (n,), (n, n_train) and (n_train,), got {shapes}")
-        self.figure_, self.ax_ = _axes(ax)
+        self.figure_, self.axes_ = axes_of_own(ax)
         classes = np.unique(self.labels)
         weights = [np.abs(self.codes[:, self.labels == label]).sum() for label in classes]
         strongest = classes[np.argsort(weights)[::-1][:3]]
         for place in np.flatnonzero(np.abs(self.codes).max(axis=0) > 1e-6):
             ranks = np.flatnonzero(strongest == self.labels[place])
             paint = f"C{ranks[0]}" if len(ranks) else "0.8"
-            self.ax_.plot(self.values, self.codes[:, place], color=paint, linewidth=1, zorder=2 if len(ranks) else 1)
+            self.axes_.plot(self.values, self.codes[:, place], color=paint, linewidth=1, zorder=2 if len(ranks) else 1)
         for rank, label in enumerate(strongest):
-            self.ax_.plot([], [], color=f"C{rank}", label=f"class {label}")
-        self.ax_.set(xscale="log", xlabel=self.param, ylabel="weight")
-        self.ax_.legend()
+            self.axes_.plot([], [], color=f"C{rank}", label=f"class {label}")
+        self.axes_.set(xscale="log", xlabel=self.param, ylabel="weight")
+        if self.truth is not None:
+            self.axes_.set_title(f"truth: {self.truth}")
+        self.axes_.legend()
         return self

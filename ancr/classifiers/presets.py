@@ -58,7 +58,7 @@ class CRCClassifier(PenalisedClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -102,7 +102,7 @@ class ACRClassifier(PenalisedClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -163,7 +163,7 @@ class ANCRClassifier(ConstrainedClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 

@@ -195,7 +195,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights ≥ 0, from 1e-50 to 1e50 where above 0: a sample of weight w pays λ/w in place of λ for its part of a
             code, so that more weight is more trust. One of weight 0 is not used, as if it had not been given. Weight 2
-            is two copies, but for rules and problems that count atoms; see ``docs/labels.md``.
+            is two copies, but for rules and problems that count atoms; see ``docs/background/labels.md``.
 
         Returns
         -------

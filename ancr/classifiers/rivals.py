@@ -40,7 +40,7 @@ class NSCClassifier(PenalisedClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -90,7 +90,7 @@ class SRCClassifier(PenalisedClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -153,7 +153,7 @@ class ProCRCClassifier(_ClassTermClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -201,7 +201,7 @@ class CCRCClassifier(_ClassTermClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -244,7 +244,7 @@ class CROCClassifier(BaseRepresentationClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 
@@ -326,7 +326,7 @@ class SACRCClassifier(BaseRepresentationClassifier):
         Where samples live, see `RepresentationClassifier`.
     class_weight : {"balanced"}, dict or None, default=None
         Weights of the classes, which multiply those of their samples: ``"balanced"`` is n/(K·n_k) for a class of n_k
-        among n samples. See ``docs/labels.md``.
+        among n samples. See ``docs/imbalance.md``.
     temperature : float or Temperatures, default=0.1
         Divides the decision values in `predict_proba`; a search learns several, with weights.
 

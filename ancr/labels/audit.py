@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,6 +27,9 @@ from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
 from ancr.selection.best_of_search import BestOfSearch
 from ancr.selection.cross_validation import ANCRClassifierCV
 from ancr.selection.temperature import fit_temperature
+
+if TYPE_CHECKING:
+    from ancr.labels.audit_display import AuditDisplay
 
 # The least that a suspicious sample keeps of its weight: at zero it could not be judged again.
 _LEAST_WEIGHT = 1e-3
@@ -196,42 +199,26 @@ class LabelAudit:
         head = "<tr><th>sample</th><th>label</th><th>suggested</th><th>probability of the label</th></tr>"
         return f"<p>{escape(self.summary)}</p><table>{head}{rows}</table>"
 
-    def plot(self, images: Any = None, top: int = 10) -> Any:
+    def plot(self, *, images: Any = None, top: int = 10, ax: Any = None) -> AuditDisplay:
         """Draw the most suspicious samples, each with those that speak against its label.
 
         Parameters
         ----------
         images : array-like of shape (n_samples, height, width) or (n_samples, height, width, 3), or None
-            An image of each sample; None draws the scores of all samples in order instead.
+            An image of each sample; None draws the probabilities of the labels in order instead.
         top : int, default=10
             Samples to draw.
+        ax : matplotlib Axes or None
+            Where to draw probabilities; images have axes of their own.
 
         Returns
         -------
-        matplotlib.figure.Figure
+        AuditDisplay
+            With ``figure_`` and ``axes_``; a notebook shows the figure.
         """
-        from matplotlib.figure import Figure
+        from ancr.labels.audit_display import AuditDisplay
 
-        if images is None:
-            figure = Figure(figsize=(6, 3), layout="constrained")
-            axes = figure.add_subplot()
-            axes.plot(self.probability[self.ranking])
-            axes.set(xlabel="samples, the most suspicious first", ylabel="probability of the label")
-            return figure
-        if len(images) != len(self.labels):
-            raise ValueError(f"images must hold one image per sample, {len(self.labels)}, got {len(images)}")
-        chosen = self.ranking[:top]
-        width = 1 + self.speaks_against.indices.shape[1]
-        figure = Figure(figsize=(1.2 * width, 1.4 * max(len(chosen), 1)), layout="constrained")
-        for row, sample in enumerate(chosen):
-            shown = [int(sample), *(index for index, _ in self.speaks_against.of(int(sample)))]
-            for column, index in enumerate(shown):
-                axes = figure.add_subplot(len(chosen), width, row * width + column + 1)
-                axes.imshow(images[index], cmap="gray")
-                given = f"{self.labels[index]}" if column else f"{self.labels[index]} → {self.suggested[index]}"
-                axes.set_title(given.replace("$", r"\$"), fontsize=7)
-                axes.set_axis_off()
-        return figure
+        return AuditDisplay(self, images, top).plot(ax)
 
 
 def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -> LabelAudit:

@@ -32,7 +32,7 @@ from ancr.solvers import ADMM
 
 STOPS = (1, 2, 3, 5, 10, 20, 50, 100)
 _ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-_GAMMAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+_RELAXATIONS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 _ADMM = "ANCR at λ = 0.001, ADMM with ρ = 0.01"
 _DIGIT, _ATOMS, _SETTING = 8, 9, "N=50"
 
@@ -172,9 +172,9 @@ def accuracy_by_relaxation(sources: Sequence[SplitSource]) -> Chart:
     panels = []
     for source in sources:
         split = sampled_split(source)
-        hard = _level("hard constraint", _GAMMAS, _accuracy(split, ancr.ANCRClassifier(alpha=1e-2)))
+        hard = _level("hard constraint", _RELAXATIONS, _accuracy(split, ancr.ANCRClassifier(alpha=1e-2)))
         relaxed = _curve(
-            "relaxed ANCR", _GAMMAS, split, lambda gamma: ancr.ANCRClassifier(alpha=1e-2, relaxation=gamma)
+            "relaxed ANCR", _RELAXATIONS, split, lambda value: ancr.ANCRClassifier(alpha=1e-2, relaxation=value)
         )
         panels.append(_panel(source, "γ", (relaxed, hard)))
     return line_chart("Accuracy against the relaxation γ", "Certified optima at λ = 0.01.", panels)
@@ -285,6 +285,6 @@ FIGURES: dict[str, Callable[[Sequence[SplitSource]], Chart | None]] = {
     "objective": objective,
     "lambda": accuracy_by_alpha,
     "support": support_and_accuracy,
-    "gamma": accuracy_by_relaxation,
+    "relaxation": accuracy_by_relaxation,
     "examples": examples,
 }

@@ -157,7 +157,7 @@ def table_pipeline(
     kinds : dict or None, default=None
         What some columns are: ``"number"``, ``"yes/no"``, ``"date"``, ``"category"``, ``"text"``, ``"text:MODEL"`` or
         ``"drop"``, by name; the others are recognised. MODEL is the folder of a sentence-transformers model, or its
-        name in the cache of Hugging Face (``pip install 'ancr[text]'``); nothing is downloaded.
+        name in the cache of Hugging Face (``pip install sentence-transformers``); nothing is downloaded.
     standardize : bool or None, default=None
         Whether every column counts the same; None leaves it to the training samples where all columns are numbers.
 

@@ -236,14 +236,14 @@ class RepresentationClassifierCV(_SearchCV):
     scoring : {"brier", "log_loss", "accuracy"}, default="brier"
         The criterion. Brier score and log loss, at the best temperature of each setting and rule, distinguish settings
         that get the same samples right. The Brier score is not decided by a few samples that are certain and wrong, so
-        it also compares rules; see ``docs/choosing.md``.
+        it also compares rules; see ``docs/background/choosing.md``.
     cv : None, "clusters", int, splitter or iterable, default=None
         None: leave-one-out; five stratified folds if a setting cannot leave one sample out without a refit; with
         ``groups``, five folds, or as many as there are groups, that keep them together. Of more than 6,000 samples a
         stratified part of 6,000 is used to choose; the classifier is fitted on all of them, and if the Gram matrix of a
         kernel would exceed 2 GiB, with 2,000 landmarks. ``"clusters"``: three folds, each of
         which holds out a third of every class, neighbours together; it asks for an answer where no near-copy of a
-        sample is in the dictionary, see ``docs/choosing.md``. Otherwise as in scikit-learn, on all samples.
+        sample is in the dictionary, see ``docs/background/choosing.md``. Otherwise as in scikit-learn, on all samples.
     verbose : bool, int or callable, default=False
         Show the progress of the search on stderr, if that is a terminal. A callable is called as
         ``verbose(done, total)`` after each step; `sklearn.base.clone` copies it, so a function is the safest choice.

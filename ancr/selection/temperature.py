@@ -76,7 +76,7 @@ def likely_temperatures(decisions: Array, labels: np.ndarray) -> Temperatures:
 
     with m the mean margin between the two largest decision values, which makes T independent of their unit. The
     posterior mean of p is a mean of softmaxes, in which T = ∞ has the weight E[ε]. It is computed on a grid and
-    summarised in a few temperatures. For the choice of the prior see ``docs/choosing.md``.
+    summarised in a few temperatures. For the choice of the prior see ``docs/background/choosing.md``.
 
     Parameters
     ----------

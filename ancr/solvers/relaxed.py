@@ -10,7 +10,7 @@ w = 2λ/γ and ŷ = (XXᵀ + μI)^(−1/2)·y, X̂ likewise,
     γ/2/(1 + w) · ( ‖(1 + w)ŷ − X̂z‖² + w‖z‖² ),    z in the set.
 
 So the exact solver solves it unchanged, certificate included, and c follows from the last pricing: c = z + p/(1 + w),
-where p = b − Hz is the pull of each atom. ``docs/choosing.md`` derives it.
+where p = b − Hz is the pull of each atom. ``docs/background/choosing.md`` derives it.
 
 Where atoms have weights and pay λ_j, let μ_j = λ_j + γ/2, μ the least of them and D_jj = √(μ/μ_j). The same holds with
 ŷ = (XD²Xᵀ + μI)^(−1/2)·y, atoms X̂ = (XD²Xᵀ + μI)^(−1/2)·XD² and prices D_jj²·2λ_j/γ for z_j².

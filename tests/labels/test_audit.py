@@ -213,10 +213,17 @@ def test_frame_texts_and_plots(audited, digits):
     assert "700 labels" in repr(audit)
     assert str(audit).count("\n") == 10
     assert audit.confusion.sum() == 700
-    assert len(audit.plot(digits[0].reshape(-1, 8, 8), top=3).axes) == 3 * 6
-    assert audit.plot().axes
+    assert audit.plot(images=digits[0].reshape(-1, 8, 8), top=3).axes_.shape == (3, 6)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    drawn = audit.plot()
+    assert drawn.figure_.number in plt.get_fignums()  # a notebook shows the figures of pyplot
+    np.testing.assert_array_equal(drawn.axes_.lines[0].get_ydata(), audit.probability[audit.ranking])
+    axes = plt.figure().add_subplot()
+    assert audit.plot(ax=axes).axes_ is axes
+    plt.close("all")
     with pytest.raises(ValueError, match="images must hold one image per sample"):
-        audit.plot(digits[0][:3])
+        audit.plot(images=digits[0][:3])
 
 
 def test_hostile_labels_are_text_in_html(digits):

@@ -18,14 +18,17 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=200, stratify=y, random_state=0)
 X_test, y_test = X_test[:800], y_test[:800]
 
-gammas = np.geomspace(1e-3, 1e3, 13)
-scores = [ANCRClassifier(alpha=1e-2, relaxation=gamma).fit(X_train, y_train).score(X_test, y_test) for gamma in gammas]
+relaxations = np.geomspace(1e-3, 1e3, 13)
+scores = [
+    ANCRClassifier(alpha=1e-2, relaxation=relaxation).fit(X_train, y_train).score(X_test, y_test)
+    for relaxation in relaxations
+]
 crc = CRCClassifier(alpha=1e-2).fit(X_train, y_train).score(X_test, y_test)
 hard = ANCRClassifier(alpha=1e-2).fit(X_train, y_train).score(X_test, y_test)
 
 # %%
 figure, ax = plt.subplots(layout="constrained")
-ax.semilogx(gammas, scores, "o-", label="relaxed ANCR")
+ax.semilogx(relaxations, scores, "o-", label="relaxed ANCR")
 ax.axhline(crc, color="C2", linestyle=":", label="CRC (no constraint)")
 ax.axhline(hard, color="C1", linestyle="--", label="ANCR (simplex)")
 ax.set(xlabel="relaxation γ", ylabel="accuracy", title="digits, 20 training samples per class")

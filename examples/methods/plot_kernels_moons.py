@@ -17,8 +17,8 @@ from ancr import ANCRClassifier, Space
 X, y = make_moons(120, noise=0.15, random_state=0)
 settings = {
     "linear": Space(normalize=False),
-    "RBF, γ = 1": Space("rbf", gamma=1.0, normalize=False),
-    "RBF, γ = 10": Space("rbf", gamma=10.0, normalize=False),
+    "RBF, κ = 1": Space("rbf", gamma=1.0, normalize=False),
+    "RBF, κ = 10": Space("rbf", gamma=10.0, normalize=False),
 }
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")

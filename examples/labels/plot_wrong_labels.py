@@ -36,7 +36,7 @@ print(f"{found[len(wrong) - 1]} of {len(wrong)} are among the first {len(wrong)}
 
 # %%
 # With their images: the given label, the suggested one, and the samples that speak against the label.
-audit.plot(X.reshape(-1, 8, 8), top=5)
+audit.plot(images=X.reshape(-1, 8, 8), top=5)
 
 # %%
 # What correcting the first 40 does to a classifier that is tested on other samples.

@@ -4,7 +4,7 @@ A dictionary in pieces
 
 A dictionary that no machine can hold is read from files, piece by piece. The optimum is the same, and so is its
 certificate: it holds over *all* atoms. Here eight small files stand for eight large ones. Needs Dask:
-``pip install 'ancr[dask]'``.
+``pip install -e '.[dask]'``.
 """
 
 # %%

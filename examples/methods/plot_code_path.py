@@ -14,10 +14,11 @@ from ancr import ANCRClassifier, CodePathDisplay
 
 X, y = load_digits(return_X_y=True)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-CodePathDisplay.from_estimator(ANCRClassifier(), X[:300], y[:300], X[600], ax=axes[0])
-axes[0].set_title("λ, on the simplex")
-gammas = [1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3]
+training = {"samples": X[:300], "labels": y[:300]}
+CodePathDisplay.from_estimator(ANCRClassifier(), X[600], **training, ax=axes[0])
+axes[0].set(title=f"λ, on the simplex; the query is a {y[600]}", xlabel="λ (alpha)")
+relaxations = [1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3]
 CodePathDisplay.from_estimator(
-    ANCRClassifier(alpha=1e-2), X[:300], y[:300], X[600], param="relaxation", values=gammas, ax=axes[1]
+    ANCRClassifier(alpha=1e-2), X[600], **training, param="relaxation", values=relaxations, ax=axes[1]
 )
-axes[1].set_title("relaxation γ, from CRC to ANCR")
+axes[1].set(title="relaxation γ, from CRC to ANCR", xlabel="γ (relaxation)")
