@@ -84,7 +84,7 @@ class Beside:
         self._samples = samples
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
-        self._lock = threading.Lock()
+        self._lock, self._starting = threading.Lock(), threading.Lock()
         self._is_stopped = False
 
     def ask(self, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -108,19 +108,21 @@ class Beside:
     def stop(self) -> None:
         """End the process, also while it works."""
         self._is_stopped = True
-        if self._process is not None:
-            self._process.terminate()
+        with self._starting:  # a process that loses its parent while it starts prints a traceback
+            if self._process is not None:
+                self._process.terminate()
 
     def _begun(self) -> Connection:
         if self._connection is None:
             context = multiprocessing.get_context("spawn")
             self._connection, there = context.Pipe()
             process = context.Process(target=_work_beside, args=(there, self._samples), daemon=True)
-            process.start()
+            with self._starting:
+                if self._is_stopped:
+                    raise CancelledError
+                process.start()
+                self._process = process
             there.close()
-            self._process = process  # from here on `stop` can end it
-            if self._is_stopped:
-                process.terminate()
         return self._connection
 
     def _end(self) -> None:

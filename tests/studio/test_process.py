@@ -159,7 +159,8 @@ def test_work_that_is_stopped_while_its_process_starts(monkeypatch):
     start = multiprocessing.process.BaseProcess.start
 
     def stopped_meanwhile(process):
-        beside.stop()
+        threading.Thread(target=beside.stop).start()
+        time.sleep(0.2)
         start(process)
 
     monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", stopped_meanwhile)
