@@ -434,3 +434,39 @@ def test_texts_and_dates_do_not_number_the_samples(tmp_path):
     samples = read_samples(write(frame, tmp_path / "questions.csv"), "intent")
     assert samples.plan().kinds == {"question": "text", "day": "date"}
     assert doubts(samples, samples.plan()) == []
+
+
+def test_explanations_are_the_same_from_python_command_line_and_studio(tmp_path):
+    pytest.importorskip("starlette")
+    from ancr.studio.openings import open_source
+    from ancr.studio.workbench import Studio
+
+    frame, row = birds().drop(columns=["id", "unit", "notes"]), ["Dream", 60.0, 3600.0, "male", "yes", "2008-01-05"]
+    query = pd.DataFrame([row], columns=frame.columns[:-1])
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier()).fit(frame.iloc[:, :-1], frame["species"])
+    (why,) = pipeline.explain(query)
+    assert why.unlike[0].column == "bill"
+    # the command line
+    path = write(frame, tmp_path / "birds.csv")
+    options = ["--label", "species", "--method", "ANCR", "-o", tmp_path / "m.npz"]
+    assert invoke(["train", path, *options]).exit_code == 0
+    new = write(query, tmp_path / "new.csv")
+    assert invoke(["predict", tmp_path / "m.npz", new, "--explain", "-o", tmp_path / "out.csv"]).exit_code == 0
+    (line,) = predicted(tmp_path / "out.csv")
+    assert line["unlike"] == "; ".join(map(str, why.unlike))
+    # the studio, which names six; a labelled sample is not among those that prepare its columns
+    studio = Studio(open_source(tmp_path / "m.npz"))
+    try:
+        answer = studio.answer(studio.query({"row": row})).result()
+        own = studio.answer(studio.query({"sample": studio.state.ids[0]})).result()
+    finally:
+        studio.close()
+    (why,) = pipeline.explain(query, top=6)
+    named = [(one.column, one.value, one.witnesses) for one in why.unlike]
+    assert [(one["column"], one["value"], one["witnesses"]) for one in answer["unlike"]] == named
+    np.testing.assert_allclose([one["share"] for one in answer["unlike"]], [one.share for one in why.unlike], atol=1e-5)
+    others = frame.drop(index=0)
+    (why,) = (
+        ancr.table_pipeline(ancr.ANCRClassifier()).fit(others.iloc[:, :-1], others["species"]).explain(frame[:1], top=6)
+    )
+    assert [one["column"] for one in own["unlike"]] == [one.column for one in why.unlike]

@@ -15,7 +15,8 @@ from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.explanation import Explanation, explain_block
 from ancr.classifiers.probabilities import TemperatureLike, named_temperatures
 from ancr.classifiers.settings import changed, is_same, key
-from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.column_plan import ColumnPlan, TableColumns
+from ancr.samples.table_pipeline import Unlike, unlike_columns
 from ancr.selection.calibration import Trust
 from ancr.selection.cross_validation import RepresentationClassifierCV
 from ancr.selection.grid import LISTS
@@ -207,6 +208,8 @@ class Recogniser:
         self._always_prepares = plan.prepares or (bool(plan.columns) and has_gaps(vectors))
         # Of prepared columns, the rows of the labels of this moment.
         self._prepared: tuple[Any, ...] | None = None
+        # The columns of a table by the labels of this moment, to say in which of them a query is unlike its witnesses.
+        self._columns: tuple[tuple[int, int | None], TableColumns] | None = None
         self._lock = threading.RLock()
 
     def sync(self) -> None:
@@ -338,7 +341,7 @@ class Recogniser:
 
         Columns are prepared by the labelled samples of this moment, without the one that is the query.
         """
-        (members, labels, unused), kind, plan = labelled, query.kind, self.source.plan
+        (members, labels, unused), kind = labelled, query.kind
         own, n, prepares = self._own_place(query), len(members), self._prepares(query)
         if not prepares:
             with self._lock:
@@ -351,7 +354,7 @@ class Recogniser:
         which, prepared = (version, kind, own), self._prepared
         if prepared is None or prepared[0] != which:
             samples = self.source.data.vectors
-            prepare = plan.fit(samples[members[used]], labels[used])
+            prepare = self._columns_of(members[used], labels[used], version, own).transform
             rows = rows_of(prepare(samples[members]), *kind)
             squares, mean = np.einsum("ij,ij->i", rows, rows), rows[used].mean(axis=0, dtype=float)
             self._prepared = prepared = which, rows, squares, mean, lambda vectors: rows_of(prepare(vectors), *kind)
@@ -371,6 +374,29 @@ class Recogniser:
                 return [ActionError(_TOO_FEW)] * len(queries)
             self._others[which] = snapshot.fit()
         return _judge(self._others[which], np.stack([query.vector for query in queries]), queries[0].top)
+
+    def unlike(self, query: Query, judgement: Judgement) -> list[Unlike]:
+        """The columns of a table in which a query is least like its witnesses; none where columns have no names."""
+        plan = self.source.plan
+        if len(plan.used) < 2 or not judgement.witnesses:
+            return []
+        own, moment = self._own_place(query), self.snapshot()
+        if own is not None:
+            moment = moment.part(moment.members != query.sample)
+        members, columns = moment.members, self._columns_of(moment.members, moment.labels, moment.version, own)
+        samples, labels, weights, shares = map(np.array, zip(*judgement.witnesses, strict=True))
+        order = np.argsort(members)
+        places = order[np.searchsorted(members, samples, sorter=order)]
+        why = Explanation(judgement.label, places, weights, labels, shares)
+        cells = dict(zip(plan.names, query.vector[:, None], strict=True))
+        return unlike_columns(columns, columns.transform(query.vector[None]), cells, [why])[0]
+
+    def _columns_of(self, members: np.ndarray, labels: np.ndarray, version: int, own: int | None) -> TableColumns:
+        """How the labelled samples of a moment prepare columns, without the one that is the query."""
+        if self._columns is None or self._columns[0] != (version, own):
+            columns = TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
+            self._columns = (version, own), columns
+        return self._columns[1]
 
     def temperature(self, classifier: BaseRepresentationClassifier) -> TemperatureLike:
         """What turns decision values into probabilities: as leave-one-out found, or as a model that was opened has it.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,7 @@ class Views:
                 for i, label, weight, share in judgement.witnesses
             ],
             "n_witnesses": len(judgement.support),
+            "unlike": [asdict(one) for one in self.recogniser.unlike(query, judgement)],
             "truth": None if query.sample is None else self._truth(query.sample),
             "version": self.state.version,
         }

@@ -171,6 +171,14 @@ function Sum() {
       ${reconstruction && html`<span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}`}</div>`;
 }
 
+// The columns of a table in which the query is least like those samples.
+function Unlike() {
+  const { unlike } = answer;
+  if (!unlike.length) return null;
+  return html`<h3>Where it is unlike them</h3><div class="scroll"><table id="unlike"><thead><tr><th scope="col">Column</th><th scope="col">Query</th><th scope="col">These samples</th><th scope="col" class="number">Share of the distance</th></tr></thead>
+    <tbody>${unlike.map((one) => html`<tr key=${one.column}><th scope="row">${one.column}</th><td>${one.value || "–"}</td><td>${one.witnesses || "–"}</td><td class="number">${percent(one.share, 0)}</td></tr>`)}</tbody></table></div>`;
+}
+
 function Classes() {
   const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9), more = answer.n_classes - answer.classes.length;
   const bar = (share, kind) => html`<div class=${`bar ${kind}`} aria-hidden="true" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div>`;
@@ -185,7 +193,7 @@ function Answer() {
   const { truth, of } = answer, name = of.kind === "image" ? (of.drawn ? "Your drawing" : "Your image") : of.kind === "row" ? "The edited row" : of.sample?.name ?? "The sample";
   return html`<div class="headline"><p class="quiet">${name} is</p><p class="big"><strong id="answer">${answer.label}</strong> <span class="chance">${percent(answer.probability)}</span></p>
     <${Verdict} />${truth !== null && html`<p class="quiet">Its label is ${truth}: <span class=${truth === answer.label ? "accepted" : "problem"}>${truth === answer.label ? "right" : "wrong"}</span>.</p>`}</div>
-    <${Sum} /><${Classes} />`;
+    <${Sum} /><${Unlike} /><${Classes} />`;
 }
 
 function Buttons() {
