@@ -17,6 +17,7 @@ from ancr.samples.doubts import doubts
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_samples, samples_in_memory
 from tests.command_line import invoke
+from tests.marks import rarely
 
 pd = pytest.importorskip("pandas")
 N = 120
@@ -470,3 +471,109 @@ def test_explanations_are_the_same_from_python_command_line_and_studio(tmp_path)
         ancr.table_pipeline(ancr.ANCRClassifier()).fit(others.iloc[:, :-1], others["species"]).explain(frame[:1], top=6)
     )
     assert [one["column"] for one in own["unlike"]] == [one.column for one in why.unlike]
+
+
+def penguins():
+    """Sixty penguins as they are published: strings, units, gaps; and the last thirty of them without a species."""
+    rng = np.random.default_rng(3)
+    kind = np.arange(90) % 3
+    frame = pd.DataFrame(
+        {
+            "island": np.array(["Torgersen", "Dream", "Biscoe"])[kind],
+            "bill_length_mm": np.round(np.array([38.8, 48.8, 47.5])[kind] + 3 * rng.normal(size=90), 1),
+            "body_mass_g": np.array([3700, 3733, 5076])[kind] + 50.0 * np.round(8 * rng.normal(size=90)),
+            "sex": rng.choice(["male", "female"], 90),
+            "species": np.array(["Adelie", "Chinstrap", "Gentoo"])[kind],
+        }
+    )
+    frame.loc[rng.integers(0, 90, 12), "sex"] = None
+    frame.loc[[3, 71], ["bill_length_mm", "body_mass_g"]] = np.nan
+    return frame[:60], frame[60:].reset_index(drop=True).drop(columns="species")
+
+
+def with_columns(**columns):
+    """Penguins with more columns: values for the training rows, and for the new ones."""
+    train, new = penguins()
+    for name, (known, unknown) in columns.items():
+        train, new = train.assign(**{name: known}), new.assign(**{name: unknown})
+    return train, new
+
+
+def with_cell(row, column, value, training):
+    """Penguins with one other value."""
+    train, new = penguins()
+    (train if training else new).loc[row, column] = value
+    return train, new
+
+
+def days(n, start):
+    return pd.to_datetime(start) + pd.to_timedelta(np.arange(n) * 5 % 77, unit="D")
+
+
+# What is in the table, and what every surface says of its columns.
+CASES = {
+    "penguins": (penguins, "2 numbers and 2 categories (island, sex); columns are standardized"),
+    "date, identifier, constant": (
+        lambda: with_columns(
+            day=(days(60, "2007-11-01"), days(30, "2008-11-01")),
+            id=(np.arange(60), 60 + np.arange(30)),
+            study=("PAL0708", "PAL0708"),
+        ),
+        "1 date (day) and 2 categories (island, sex); left out: id (identifier), study (constant);",
+    ),
+    "1e9 in a training cell": (lambda: with_cell(5, "body_mass_g", 1e9, True), "2 numbers and 2 categories"),
+    "1e9 in a new cell": (lambda: with_cell(5, "body_mass_g", 1e9, False), "2 numbers and 2 categories"),
+    "an unseen category": (lambda: with_cell(5, "island", "Ross", False), "2 numbers and 2 categories"),
+    "a column all missing in training": (
+        lambda: with_columns(depth=(np.full(60, np.nan), np.linspace(14, 21, 30))),
+        "2 numbers and 2 categories (island, sex); left out: depth (empty); columns are standardized",
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", *rarely("xlsx")])
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_is_the_same_from_python_command_line_and_studio(case, suffix, tmp_path):
+    pytest.importorskip("starlette")
+    from ancr.studio.openings import open_source
+    from ancr.studio.workbench import Studio
+
+    make, said = CASES[case]
+    train, new = make()
+    X, y = train.drop(columns="species"), train["species"]
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier(alpha=0.1)).fit(X, y)
+    labels, chances = pipeline.predict(new).tolist(), pipeline.predict_proba(new).max(axis=1)
+    assert said in pipeline["columns"].plan_.reason
+    assert np.isfinite(chances).all()
+    assert np.mean(np.array(labels) == np.array(["Adelie", "Chinstrap", "Gentoo"] * 10)) > 0.8
+    # the command line
+    path, model = write(train, tmp_path / f"train.{suffix}"), tmp_path / "m.npz"
+    trained = invoke(["train", path, "--label", "species", "--method", "ANCR", "--set", "alpha=0.1", "-o", model])
+    assert said in trained.stderr, trained.output
+    queries = write(new, tmp_path / f"new.{suffix}")
+    assert invoke(["predict", model, queries, "-o", tmp_path / "out.csv"]).exit_code == 0
+    rows = predicted(tmp_path / "out.csv")
+    assert [row["label"] for row in rows] == labels
+    np.testing.assert_allclose([float(row["probability"]) for row in rows], chances, rtol=0, atol=1e-9)
+    # the studio, with the table
+    studio = Studio(open_source(path, "species"))
+    try:
+        assert any(said in note for note in studio.source.notes)
+        cells = new.assign(**{name: new[name].astype(str) for name in new if new[name].dtype.kind == "M"})
+        asked = [[None if pd.isna(cell) else cell for cell in row] for row in cells[list(X)].values.tolist()]
+        settings = {"alpha": 0.1, "space__normalize": True}
+        answers = [studio.answer(studio.query({"row": row, "settings": settings})) for row in asked]
+        assert [answer.result()["label"] for answer in answers] == labels
+    finally:
+        studio.close()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_is_the_same_in_polars(case):
+    pl = pytest.importorskip("polars")
+    train, new = CASES[case][0]()
+    X, y = train.drop(columns="species"), train["species"]
+    pandas = ancr.table_pipeline(ancr.ANCRClassifier()).fit(X, y)
+    polars = ancr.table_pipeline(ancr.ANCRClassifier()).fit(pl.from_pandas(X), pl.from_pandas(y))
+    assert polars["columns"].plan_.reason == pandas["columns"].plan_.reason
+    np.testing.assert_allclose(polars.predict_proba(pl.from_pandas(new)), pandas.predict_proba(new), rtol=0, atol=1e-12)
