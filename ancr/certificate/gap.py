@@ -13,7 +13,7 @@ from ancr.axes.problem import Problem
 from ancr.certificate.bounds import bound_on_gap
 from ancr.certificate.hessian import EPS, Hessian
 from ancr.certificate.rounding import BoundContext
-from ancr.certificate.tolerances import rounding_of
+from ancr.certificate.tolerances import Rounding, rounding_of
 from ancr.dictionary.products import Queries
 from ancr.dictionary.terms import patterns
 
@@ -36,8 +36,8 @@ class Certificate:
     def __call__(self, queries: Queries, codes: Any) -> Array:
         """Bound on f(c) − f* for each query, relative to ‖y − centre‖² or, where that is less, to a hundred times f(c).
 
-        So 1e-8 means that f(c) is within 1e-6 of f*, but where f(c) is rounding beside the query, the best single atom
-        or the longest one, and counts as that much; ``docs/exact.md`` has the numbers.
+        So 1e-8 means that f(c) is within 1e-6 of f*. Without a ridge f* may be zero: an f(c) that is rounding beside
+        the query, the best single atom or the longest one counts as that much; ``docs/exact.md`` has the numbers.
         """
         form, problem = self._hessian.form, self._hessian.problem
         dictionary, xp = problem.dictionary, problem.dictionary.xp
@@ -56,12 +56,13 @@ class Certificate:
             most = xp.where(context.bounds_itself, most, xp.full_like(most, float("inf")))
             bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
             scale = xp.maximum(scale, xp.abs(value))  # negative only where prices are, and then as large as these
-            honest = _honest(context, scale, form.least, rounding_of(self._given.dictionary))
+            honest = _honest(context, scale, form.least, rounding_of(self._given))
             scale = xp.where(context.bounds_itself, honest, scale)
             bound = self._about_queries(queries, codes, bound, scale)
-        # A zero query over zero atoms has scale zero; its gap is zero.
+        # A zero query over zero atoms has scale zero; its gap is zero. Otherwise a scale of zero proves nothing.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
-        return xp.where(gap >= 0.0, gap, float("inf"))  # what is not a number proves nothing
+        proved = (gap >= 0.0) & ((scale > 0.0) | (gap == 0.0))  # what is not a number proves nothing, either
+        return xp.where(proved, gap, float("inf"))
 
     @property
     def _heeds_exclusions(self) -> bool:
@@ -107,16 +108,21 @@ class Certificate:
         return better
 
 
-def _honest(context: BoundContext, scale: Array, least: float, share: float) -> Array:
-    """The scale, but no more than a hundred times f(c), or the rounding that f(c) is below."""
+def _honest(context: BoundContext, scale: Array, least: float, share: Rounding) -> Array:
+    """The scale, but no more than a hundred times f(c), or the rounding that f(c) is below.
+
+    Where nothing counts as rounding, f(c) counts as no more than it surely is.
+    """
     xp, near = context.dictionary.xp, scale
+    if not share.of_nearest:
+        return xp.minimum(scale, _SHARE * context.at_least(context.value))
     if not context.problem.has_origin and context.dictionary.has_coordinates:
         # Outliers move the mean atom. A single atom is a code, too, and they do not enter its objective.
         apart = context.queries.squares[:, None] - 2.0 * context.queries.cross + context.dictionary.squares
         apart = -2.0 * context.queries.charged(-0.5 * apart, -float("inf"))
         single = xp.clip(xp.min(apart, axis=1), 0.0, None) + context.quadratic.largest_price
         near = xp.minimum(near, single)
-    rounding = xp.clip(share * near, least, None)
+    rounding = xp.clip(xp.maximum(share.of_nearest * near, share.of_distance * scale), least, None)
     return xp.minimum(scale, _SHARE * xp.maximum(context.value, rounding))
 
 

@@ -103,6 +103,11 @@ class BoundContext:
             return (root + self.rounding) ** 2 + self._paid_slack
         return value + 2.0 * self.rounding * self._terms + self._paid_slack
 
+    def at_least(self, value: Array) -> Array:
+        """The least that an objective can be; for dictionaries with coordinates."""
+        root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value - self._paid_slack, 0.0, None))
+        return self.dictionary.xp.clip(root - self.rounding, 0.0, None) ** 2
+
     @cached_property
     def is_priced(self) -> bool:
         """Whether queries pay prices, so that b need not lie in the range of H."""

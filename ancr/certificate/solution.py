@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -193,6 +193,37 @@ class Solution:
         rows, terms = concat([part.queries.rows for part in parts]), Terms.join([part.queries.terms for part in parts])
         joined["queries"] = Queries.of(parts[0].queries.dictionary, rows, terms=terms)
         return {**joined, "problem": parts[0].problem, "history": _side_by_side(histories) if histories else None}
+
+    @classmethod
+    def over_all_atoms(cls, parts: Sequence[OverSomeAtoms], problem: Problem, queries: Queries) -> Solution:
+        """Solutions of some of the queries each, over the atoms that these may use, as one; others have a zero code."""
+        return cls(**cls._spread(parts, problem, queries))
+
+    @classmethod
+    def _spread(cls, parts: Sequence[OverSomeAtoms], problem: Problem, queries: Queries) -> dict[str, Any]:
+        n_iter, converged = np.ones(len(queries), int), np.ones(len(queries), bool)
+        for part in parts:
+            n_iter[part.rows], converged[part.rows] = map(to_numpy, (part.solution.n_iter, part.solution.converged))
+        dictionary = problem.dictionary
+        codes = spread(parts, [part.solution.sorted_codes for part in parts], problem, queries)
+        known = {"n_iter": dictionary.like(n_iter), "converged": dictionary.like(converged)}
+        return {"sorted_codes": codes, **known, "problem": problem, "queries": queries}
+
+
+class OverSomeAtoms(NamedTuple):
+    """A solution of the queries ``rows`` over the atoms ``kept``."""
+
+    rows: np.ndarray
+    kept: np.ndarray
+    solution: Any
+
+
+def spread(parts: Sequence[OverSomeAtoms], codes: Sequence[Any], problem: Problem, queries: Queries) -> Array:
+    """Codes of parts in their rows and columns of one array, in the library and precision of the dictionary."""
+    dictionary, wide = problem.dictionary, np.zeros((len(queries), problem.dictionary.n_atoms))
+    for part, own in zip(parts, codes, strict=True):
+        wide[np.ix_(part.rows, part.kept)] = to_numpy(dense(own))
+    return dictionary.xp.astype(dictionary.like(wide), dictionary.dtype, copy=False)
 
 
 def _side_by_side(histories: Sequence[Array]) -> Array:

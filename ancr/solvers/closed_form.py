@@ -60,7 +60,8 @@ class ClosedForm(Solver):
             codes += ((1.0 - row_sums(codes)) / codes.shape[1])[:, None]
         once = xp.ones_like(codes[:, 0], dtype=xp.int64)
         # A product of the longest query and the largest entry tells whether a code can overflow: few blocks are summed.
-        finite = once == 1 if self._codes.stays_finite(queries) else xp.isfinite(row_sums(codes))
+        stays = queries.prices is None and self._codes.stays_finite(queries)
+        finite = once == 1 if stays else xp.isfinite(row_sums(codes))
         return Solution(codes, once, finite, self.problem, queries)
 
     def objection_to(self, terms: Terms | None) -> str | None:

@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ancr._core.arrays import BLOCK_ROWS, Array, dense, map_rows, namespace, to_numpy
+from ancr._core.arrays import BLOCK_ROWS, Array, map_rows, namespace
 from ancr._core.axis import AxisObject
 from ancr._core.threads import jobs
 from ancr.axes.problem import Problem
-from ancr.certificate.solution import Solution
+from ancr.certificate.solution import OverSomeAtoms, Solution
 from ancr.certificate.tolerances import Tolerances, not_certified
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
@@ -160,16 +160,14 @@ class Solver(AxisObject, ABC):
 
     def _over_atoms_left(self, queries: Queries) -> Solution:
         """Queries coded over the atoms that they may use, for each set of such atoms by itself."""
-        shape, dictionary = (len(queries), self.problem.dictionary.n_atoms), self.problem.dictionary
-        codes, n_iter, converged = np.zeros(shape), np.ones(len(queries), int), np.ones(len(queries), bool)
+        parts = []
         for rows, kept in patterns(queries.terms):
             if len(kept):  # without atoms there is one code
                 part = self.unprepared.prepare(self.problem.over(kept))
                 solution = part.solve_block(queries.take(rows).over(part.problem.dictionary, kept))
-                codes[np.ix_(rows, kept)] = to_numpy(dense(solution.sorted_codes))
-                n_iter[rows], converged[rows] = to_numpy(solution.n_iter), to_numpy(solution.converged)
-        own = dictionary.xp.astype(dictionary.like(codes), dictionary.dtype, copy=False)
-        return Solution(own, dictionary.like(n_iter), dictionary.like(converged), self.problem, queries)
+                parts.append(OverSomeAtoms(rows, kept, solution))
+        kind = type(parts[0].solution) if parts else Solution
+        return kind.over_all_atoms(parts, self.problem, queries)
 
     def objection_to(self, terms: Terms | None) -> str | None:
         """Why it cannot take what queries ask for, as the end of a sentence; None if it can."""

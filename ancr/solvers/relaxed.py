@@ -32,7 +32,7 @@ from ancr._core.budgets import DENSE_CODES_AT_ONCE, LARGEST_H_ON_HOST
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic, relaxed
 from ancr.certificate.gap import Certificate
-from ancr.certificate.solution import Solution
+from ancr.certificate.solution import OverSomeAtoms, Solution, spread
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
@@ -216,11 +216,13 @@ def _entries(codes: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
 class RelaxedSolution(Solution):
     """A solution of the relaxed problem; ``inner`` is that of the whitened problem in z, which certifies it.
 
-    ``in_set`` says whether its codes are z, in the set, and not c, near it.
+    ``in_set`` says whether its codes are z, in the set, and not c, near it. ``near`` is c where ``inner`` does not tell
+    it: over atoms of which queries may use some, each in a whitened problem of its own.
     """
 
     inner: Any = None
     in_set: bool = False
+    near: Any = None
 
     @cached_property
     def objective(self) -> Array:
@@ -239,8 +241,8 @@ class RelaxedSolution(Solution):
 
     def _pair(self, block: slice) -> tuple[Array, Any]:
         """c and z of a block; c is not kept where z was asked for."""
-        inner, kept = self.inner.rows(block), self.sorted_codes
-        codes = near_the_set(inner) if self.in_set else kept[block, :]
+        inner, kept = self.inner.rows(block), self.sorted_codes if self.near is None else self.near
+        codes = near_the_set(inner) if self.in_set and self.near is None else kept[block, :]
         return self.problem.dictionary.xp.asarray(in_double(codes), copy=True), in_double(inner.sorted_codes)
 
     def _objective(self, queries: Queries, codes: Array, members: Any) -> Array:
@@ -272,7 +274,16 @@ class RelaxedSolution(Solution):
     @classmethod
     def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:
         inner = Solution.join([part.inner for part in parts])
-        return {**super()._joined(parts), "inner": inner, "in_set": parts[0].in_set}
+        near = None if parts[0].near is None else concat([part.near for part in parts])
+        return {**super()._joined(parts), "inner": inner, "in_set": parts[0].in_set, "near": near}
+
+    @classmethod
+    def _spread(cls, parts: Sequence[OverSomeAtoms], problem: Problem, queries: Queries) -> dict[str, Any]:
+        known = super()._spread(parts, problem, queries)
+        pairs = [part.solution._pair(slice(0, len(part.rows))) for part in parts]
+        near, members = (spread(parts, codes, problem, queries) for codes in zip(*pairs, strict=True))
+        within = Solution(**{**known, "sorted_codes": members, "problem": replace(problem, relaxation=None)})
+        return {**known, "inner": within, "in_set": parts[0].solution.in_set, "near": near}
 
     def rows(self, chosen: Any) -> Solution:
         """The solution of some of the queries."""

@@ -3,15 +3,17 @@
 import time
 import traceback
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ancr import solve
+from ancr import prepare, solve
 from ancr._core.arrays import dense, to_numpy
-from ancr.solvers import ADMM
+from ancr.solvers import ADMM, Problem, make_solver
+from ancr.solvers.coder import Coder
 from tests.campaign.problems import SPACES, make_problem
-from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares, RelaxedLeastSquares
+from tests.campaign.reference import DOUBLE, EPS, REAL, LeastSquares
+from tests.campaign.written_out import WrittenOut
 
 # What must be reached, relative to the scale of a gap, on problems whose condition is at most the limit. Codes in
 # single precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
@@ -75,7 +77,7 @@ def judge(seed, index, spaces=SPACES):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             solved = _solved(problem)
-            _compare(_in_its_space(problem), solved, outcome)
+            _compare(problem, WrittenOut.of(problem, _library(problem.library)), solved, outcome)
     except _Refusal as refusal:
         outcome.refusal = str(refusal)
         outcome.count("refused")
@@ -107,7 +109,7 @@ class _Solved:
 def _solved(problem):
     arrays = _library(problem.library)
     try:
-        solution = solve(arrays(problem.atoms), arrays(problem.queries), **problem.settings)
+        solution = _solution(problem, arrays(problem.atoms), arrays(problem.queries))
     except ValueError as error:
         if not _is_documented(error):
             raise
@@ -118,12 +120,19 @@ def _solved(problem):
     return _Solved(*(to_numpy(dense(answer)) for answer in answers), solution.problem.relaxation is not None)
 
 
-def _in_its_space(problem):
-    """The problem with the rows that its space makes of atoms and queries, rounded as those of the solver are."""
-    arrays = _library(problem.library)
-    atoms, queries = arrays(problem.atoms), arrays(problem.queries)
-    space = problem.settings["space"].prepare(atoms)
-    return replace(problem, atoms=to_numpy(space.rows(atoms)), queries=to_numpy(space.rows(queries)))
+def _solution(problem, atoms, queries):
+    """What `ancr.solve` returns; with weights of samples, which classifiers pass on to the same solvers."""
+    settings = dict(problem.settings)
+    if problem.sample_weight is None:
+        return solve(atoms, queries, **settings)
+    asked = {name: settings.pop(name) for name in ("exclude", "prices", "start") if name in settings}
+    coder = prepare(atoms, **settings)
+    rows = atoms if coder.scale is None else atoms * coder.scale
+    dictionary = coder.space.dictionary(rows, settings.get("labels"), weights=problem.sample_weight)
+    axes = {name: settings[name] for name in ("alpha", "beta", "relaxation")}
+    weighted = Problem.of(dictionary, settings["quadratic"], settings["constraint"], **axes)
+    solver = make_solver(settings["solver"], weighted)
+    return Coder(coder.space, solver, coder.scale, coder.n_features).solve(queries, **asked)
 
 
 def _is_documented(error):
@@ -144,35 +153,34 @@ def _library(name):
     return lambda rows: rows
 
 
-def _compare(problem, solved, outcome):
-    reference = (RelaxedLeastSquares if solved.relaxed else LeastSquares)(problem.atoms, problem.settings)
-    for row, query in enumerate(problem.queries):
+def _compare(problem, written, solved, outcome):
+    asks = any(name in problem.settings for name in ("exclude", "prices"))
+    shared = None if asks else written.reference(0, solved.relaxed)
+    for row in range(len(problem.queries)):
         outcome.count("queries")
         if not np.isfinite(solved.codes[row]).all():
             outcome.count("not finite")
             if solved.converged[row] or solved.verified[row]:
                 outcome.fail(f"nan: query {row} is converged or certified")
             continue
-        _compare_query(problem, reference, query, solved, row, outcome)
+        _compare_query(problem, written, shared or written.reference(row, solved.relaxed), solved, row, outcome)
 
 
-def _compare_query(problem, reference, query, solved, row, outcome):
-    precision, exact = problem.families["precision"], not isinstance(problem.settings["solver"], ADMM)
-    tolerance, verified = TOLERANCE[precision], bool(solved.verified[row])
-    answer = reference.solve(query, solved.members[row].astype(REAL))
-    reached, violation = _reached(problem, reference, query, solved, row)
-    longest = (problem.atoms.astype(REAL) ** 2).sum(axis=1).max()
-    least = REAL(2.0) ** -64 * longest
-    size = max(reference.size(query), reached, least)
-    # What a gap is relative to: ‖y − centre‖² or a hundred objectives, and never less than rounding leaves of atoms.
-    scale = min(size, 100 * max(reached, ROUNDING[precision] * size, least))
-    error = reached - answer.value
+def _compare_query(problem, written, reference, solved, row, outcome):
+    precision, query, kept = problem.families["precision"], written.queries[row], written.usable(row)
+    tolerance, verified, member = TOLERANCE[precision], bool(solved.verified[row]), solved.members[row].astype(REAL)
+    if np.abs(np.delete(member, kept)).any():
+        outcome.fail(f"set: query {row} uses atoms that are left out")
+    answer = reference.solve(query, member[kept])
+    reached, violation = _reached(problem, reference, query, solved.codes[row][kept].astype(REAL), member[kept], solved)
+    size, scale = _scales(written, reference, query, reached, precision)
+    error = reached - answer.value - _rounding_of_products(written, reference, query, member[kept])
     outcome.count("certified" if verified else "converged, not certified" if solved.converged[row] else "neither")
     if not np.isfinite(answer.value) or not answer.gap <= NEGLIGIBLE * tolerance * size:
         outcome.count("undecided")
     # The reference lies in the set, so an error above the claimed gap proves the claim wrong, however good it is.
     if error > NEGLIGIBLE * tolerance * size and size > 0 and violation <= VIOLATION[precision]:
-        claim = _Claim(reference, query, solved.members[row].astype(REAL), REAL(solved.gap[row]) * scale)
+        claim = _Claim(reference, query, member[kept], REAL(solved.gap[row]) * scale)
         ratio = claim.ratio(answer, reached, size, NEGLIGIBLE * tolerance * size)
         outcome.excess = max(outcome.excess, ratio)
         if ratio > 1.01:  # the size that a gap is relative to is rounded, too
@@ -180,9 +188,7 @@ def _compare_query(problem, reference, query, solved, row, outcome):
             outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {claimed}")
     if verified and violation > VIOLATION[precision]:
         outcome.fail(f"set: query {row} is certified, but violates a constraint by {float(violation):.1e}")
-    # An objective far below the size costs as many digits as it is smaller.
-    lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else answer.condition
-    if exact and lost <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * scale:
+    if _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
         outcome.count("required")
         outcome.error = max(outcome.error, float(error / scale))
         known = f"query {row}, condition {answer.condition:.0e}, error {_of(error, size)}, gap {solved.gap[row]:.1e}"
@@ -190,6 +196,44 @@ def _compare_query(problem, reference, query, solved, row, outcome):
             outcome.fail(f"inexact: {known}")
         elif not verified:
             outcome.fail(f"not certified: {known}")
+
+
+def _scales(written, reference, query, reached, precision):
+    """‖y − centre‖² or the objective, and what a gap is relative to: that or a hundred objectives.
+
+    Both are never less than rounding leaves of atoms. In double precision a ridge leaves no objective to rounding.
+    """
+    atoms, row = written.atoms.astype(REAL), query.astype(REAL)
+    least = REAL(2.0) ** -64 * (atoms**2).sum(axis=1).max()
+    size = max(reference.size(query), np.abs(reached), least)
+    if len(reference.given) < len(atoms) or not written.has_coordinates:  # about the mean of all atoms, or about zero
+        size = max(size, np.sum((row - atoms.mean(axis=0)) ** 2), np.sum(row**2))
+    if not written.has_coordinates:
+        return size, size
+    share = ROUNDING[precision] if precision == "float32" or not reference.weights.ridge else 0
+    floor = max(share * size, least) if share else 0
+    sums_squares = not reference.is_priced or (reference.set.nonnegative and (reference.paid >= 0).all())
+    return size, min(size, 100 * max(reached, floor)) if sums_squares else size
+
+
+def _rounding_of_products(written, reference, query, code):
+    """By how much objectives can differ where inner products are given, each rounded."""
+    if not written.is_given_rounded:
+        return 0
+    lengths = np.sqrt(np.sum(reference.given**2, axis=1))
+    reach = np.sqrt(np.sum(query.astype(REAL) ** 2)) + np.abs(code) @ lengths
+    return 8 * REAL(np.finfo(written.dtype).eps) * reach**2
+
+
+def _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
+    """Whether a query must be solved and certified: with coordinates, without prices, and of small condition."""
+    precision = problem.families["precision"]
+    if isinstance(problem.settings["solver"], ADMM) or not written.has_coordinates or "prices" in problem.settings:
+        return False
+    # An objective far below the size costs as many digits as it is smaller.
+    lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else answer.condition
+    hidden = reached < ROUNDING[precision] * size and scale < ROUNDING[precision] * size
+    return lost <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * scale and not hidden
 
 
 @dataclass(frozen=True)
@@ -221,9 +265,8 @@ class _Claim:
         return float(min(beyond / self.gap, REAL(1e300))) if self.gap > 0 else 1e300
 
 
-def _reached(problem, reference, query, solved, row):
+def _reached(problem, reference, query, code, member, solved):
     """The objective at the package's code, moved into its set, and how far outside it was."""
-    code, member = solved.codes[row].astype(REAL), solved.members[row].astype(REAL)
     inside, violation = reference.repaired(member)
     if solved.relaxed:
         # A code in the set to the digits of its precision may be moved into it, as without a relaxation.
@@ -233,7 +276,8 @@ def _reached(problem, reference, query, solved, row):
         return min(apart, reference.pair_objective(query, moved, moved)) if near else apart, violation
     target = reference.target(query)
     values = [reference.objective(target, inside)]
-    if violation <= VIOLATION["float64"]:  # a sum that is one in double precision, and not in long double
+    # A sum that is one in double precision, and not in long double; codes on sets of one's own are not repaired.
+    if violation <= VIOLATION["float64" if reference.set.plain else problem.families["precision"]]:
         values.append(reference.objective(target, member))
     return min(values), violation
 

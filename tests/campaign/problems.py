@@ -1,16 +1,20 @@
 """Problems for the campaign: any of them can be made again from a seed and an index.
 
 A problem is drawn on every axis by itself, so that each combination of atoms, queries, offset, scale, set, weights,
-precision, memory order and array library turns up sooner or later. ``families`` says what was drawn.
+precision, memory order and array library turns up sooner or later. ``families`` says what was drawn. Kernels, weights
+and what queries ask for come from a second stream of random numbers, so that the rest of a problem does not depend on
+them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ancr.axes.sets import SETS
+from ancr import Locality
+from ancr.axes.sets import SETS, named_set
 from ancr.axes.spaces import Space
 from ancr.solvers import ADMM
+from tests.recipes.capped_simplex import CappedSimplex
 
 # What is drawn on each axis, with its share.
 ATOMS = {"random": 4, "non-negative": 3, "duplicated": 2, "nearly duplicated": 2, "zero": 1, "scaled": 2, "low rank": 2}
@@ -23,6 +27,11 @@ PRECISIONS = {"float64": 3, "float32": 1}
 ORDERS = {"C": 6, "F": 2, "strided": 1, "reversed": 1}
 LIBRARIES = {"numpy": 97, "array_api_strict": 1, "torch": 2}
 SPACES = {"as given": 8, "lifted": 1, "with a constant": 1}
+KERNELS = {"linear": 17, "rbf": 1, "poly": 1, "precomputed": 1}
+SAMPLE_WEIGHTS = {"none": 9, "weights": 1}
+FEATURE_WEIGHTS = {"none": 9, "weights": 1}
+ASKED = {"nothing": 12, "exclude": 2, "prices": 2, "locality": 1, "start": 1, "exclude, prices and start": 2}
+CAPPED = 0.02
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,10 @@ class Problem:
         The array library.
     families : dict
         What was drawn, by axis.
+    sample_weight : ndarray or None
+        Weights of the atoms, which `ancr.solve` does not take and classifiers do.
+    samples : tuple of ndarray or None
+        The rows behind a precomputed kernel: of the atoms and of the queries.
     """
 
     atoms: np.ndarray
@@ -46,10 +59,20 @@ class Problem:
     settings: dict
     library: str
     families: dict
+    sample_weight: np.ndarray | None = field(default=None)
+    samples: tuple | None = field(default=None)
 
 
 def make_problem(seed, index, spaces=SPACES):
-    """The problem with this index in the campaign with this seed; ``spaces`` are those to draw from."""
+    """The problem with this index in the campaign with this seed; ``spaces`` are those to draw from.
+
+    With the space "as given" alone it is a problem without kernels, weights, caps or anything that queries ask for.
+    """
+    problem = _base_problem(seed, index, spaces)
+    return problem if set(spaces) == {"as given"} else _extended(np.random.default_rng([seed, index, 1]), problem)
+
+
+def _base_problem(seed, index, spaces):
     rng = np.random.default_rng([seed, index])
     kind, aim, offset, scale, precision = (_draw(rng, axis) for axis in (ATOMS, QUERIES, OFFSETS, SCALES, PRECISIONS))
     n_features = _size(rng, 30)
@@ -77,6 +100,77 @@ def make_problem(seed, index, spaces=SPACES):
         "library": library,
     }
     return Problem(_in_order(atoms, order), _in_order(queries, order), settings, library, families)
+
+
+def _extended(rng, problem):
+    """The same with a kernel, weights, a cap and what queries ask for, where drawn and where one solver takes them."""
+    kernel, weighted, features, asked = (_draw(rng, axis) for axis in (KERNELS, SAMPLE_WEIGHTS, FEATURE_WEIGHTS, ASKED))
+    settings, sample_weight, n_atoms = dict(problem.settings), None, len(problem.atoms)
+    plain, relaxed = settings["quadratic"] in ("ridge", "least_squares"), settings["relaxation"] is not None
+    if rng.random() < CAPPED and plain and not relaxed and kernel == "linear":
+        settings |= {"constraint": CappedSimplex(float(rng.uniform(1.0, 3.0) / n_atoms))}
+        settings["solver"] = ADMM(rho=_weight(rng, problem.atoms) or 1.0, max_iter=100)
+        weighted, asked = "none", "nothing"
+    if weighted == "weights" and not relaxed and problem.library == "numpy":
+        sample_weight = 10.0 ** rng.uniform(-2, 2, n_atoms)
+    if features == "weights" and kernel != "precomputed":
+        settings["feature_weight"] = 10.0 ** rng.uniform(-2, 2, problem.atoms.shape[1]) * (
+            rng.random(problem.atoms.shape[1]) < 0.9
+        )
+    if kernel == "precomputed" and not _has_products(problem):
+        kernel = "linear"
+    problem = replace(problem, settings=settings, sample_weight=sample_weight)
+    problem = _in_kernel(rng, problem, kernel)
+    problem.settings.update(_asked(rng, asked, problem, relaxed or settings["quadratic"] == "l1"))
+    drawn = {"kernel": kernel, "sample weights": "none" if sample_weight is None else "weights", "asked": asked}
+    drawn |= {"feature weights": "weights" if "feature_weight" in settings else "none"}
+    drawn |= {"set": named_set(settings["constraint"]).name}
+    drawn |= {"solver": getattr(settings["solver"], "name", settings["solver"])}
+    return replace(problem, families=problem.families | drawn)
+
+
+def _has_products(problem):
+    """Whether squares of atoms and queries are within the range of the precision."""
+    with np.errstate(over="ignore"):
+        squares = np.sum(np.vstack([problem.atoms, problem.queries]).astype(np.longdouble) ** 2, axis=1)
+    limits, squares = np.finfo(problem.atoms.dtype), squares[squares > 0]
+    return bool((squares < 1e-3 * limits.max).all() and (squares > 1e9 * limits.tiny).all())
+
+
+def _in_kernel(rng, problem, kernel):
+    """The problem in a kernel; for "precomputed" its arrays are inner products."""
+    if kernel == "linear":
+        return problem
+    space = problem.settings["space"]
+    if kernel == "precomputed":
+        rows = [values.astype(np.longdouble) for values in (problem.atoms, problem.queries)]
+        with np.errstate(over="ignore"):
+            atoms, queries = ((values @ rows[0].T).astype(problem.atoms.dtype) for values in rows)
+        problem.settings["space"] = "precomputed"
+        return replace(problem, atoms=atoms, queries=queries, samples=tuple(rows))
+    options = {"lift": space.lift, "normalize": space.normalize, "degree": int(rng.integers(1, 4))}
+    problem.settings["space"] = Space(kernel, coef0=float(rng.choice([0.0, 1.0])), **options)
+    return problem
+
+
+def _asked(rng, asked, problem, without_prices):
+    """What queries ask for, as arguments of `ancr.solve`."""
+    shape, settings, terms = (len(problem.queries), len(problem.atoms)), problem.settings, {}
+    if "exclude" in asked:
+        terms["exclude"] = rng.random(shape) < rng.uniform(0.0, 0.8)
+        terms["exclude"][:, rng.integers(shape[1])] = False
+    if asked == "locality" and not without_prices:
+        terms["prices"] = Locality(float(10.0 ** rng.uniform(-4, 1)))
+    if "prices" in asked and not without_prices:
+        with np.errstate(over="ignore"):
+            size = np.mean(np.sum(problem.atoms.astype(float) ** 2, axis=1))
+        size = np.sqrt(size) if settings["space"] == "precomputed" else size
+        prices = rng.standard_normal(shape) * 10.0 ** rng.uniform(-4, 1) * (size if 0.0 < size < 1e250 else 1.0)
+        limited = named_set(settings["constraint"]).sums_to_one
+        terms["prices"] = prices if limited or rng.random() < 0.3 else np.abs(prices)
+    if "start" in asked:
+        terms["start"] = rng.dirichlet(np.ones(shape[1]), shape[0]) * (rng.random(shape) < 0.5)
+    return terms
 
 
 def _draw(rng, shares):

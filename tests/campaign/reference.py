@@ -1,9 +1,9 @@
 """An independent reference in long double: least squares over a set, by an active-set method on QR factors.
 
-Every problem of the family is min ‖t − Ac‖² + μΣ|c_j| for a matrix A with one column per atom, in which the ridge and
-the class terms are further rows. Where Σc = 1, columns and target are taken about the atoms' mean. The reference is
-judged by its own lower bound: ``Reference.gap`` bounds its value minus the minimum, so a problem on which the
-reference fails is known to be undecided.
+Every problem of the family is min ‖t − Ac‖² + Σμ_j|c_j| + Σq_j·c_j for a matrix A with one column per atom, in which
+the ridge and the class terms are further rows. Where Σc = 1, columns and target are taken about the atoms' mean. The
+reference is judged by its own lower bound: ``Reference.gap`` bounds its value minus the minimum, so a problem on which
+the reference fails is known to be undecided.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ancr.axes.quadratics import QUADRATICS
-from ancr.axes.sets import SETS
+from ancr.axes.sets import SETS, named_set
 
 REAL = np.longdouble
 EPS = np.finfo(REAL).eps
@@ -44,26 +44,38 @@ class Reference:
 
 
 class LeastSquares:
-    """min ‖t − Ac‖² + μΣ|c_j| over one of the four sets, for a query at a time.
+    """min ‖t − Ac‖² + Σμ_j|c_j| + Σq_j·c_j over one of the four sets, for a query at a time.
 
     Parameters
     ----------
     atoms : ndarray of shape (n_atoms, n_features)
     settings : dict
-        Arguments of `ancr.solve`; without a relaxation.
+        Arguments of `ancr.solve`; without a relaxation. ``sample_weight`` divides what atoms pay, ``paid`` are prices
+        of atoms, and ``n_classes`` counts the classes where ``labels`` lack some.
+    dtype : dtype or None
+        The precision given, if it is not that of the atoms.
+    centre : ndarray or None
+        The origin on Σc = 1 without class terms; None means the mean atom.
     """
 
-    def __init__(self, atoms, settings, dtype=None):
+    def __init__(self, atoms, settings, dtype=None, centre=None):
         self.settings, self.dtype = settings, dtype or atoms.dtype
         self.digits, self.tiny = 30 if self.dtype == np.float32 else 1, np.finfo(self.dtype).tiny
         self.given = atoms = atoms.astype(REAL)
         self.labels = settings.get("labels", np.zeros(len(atoms), int))
-        self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(set(self.labels)))
-        self.set = SETS[settings["constraint"]]
+        n_classes = settings.get("n_classes", len(set(self.labels)))
+        self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], n_classes)
+        self.set = named_set(settings["constraint"])
+        share = 1 / np.asarray(settings.get("sample_weight", np.ones(len(atoms))), REAL)
+        self.ridges, self.ridge = REAL(self.weights.ridge) * share, REAL(self.weights.ridge) * share.min()
+        self.paid = np.asarray(settings.get("paid", np.zeros(len(atoms))), REAL)
+        self.is_priced = "paid" in settings
         invariant = self.set.sums_to_one and not self.weights.blocks
-        self.centre = atoms.mean(axis=0) if invariant else np.zeros(atoms.shape[1], REAL)
+        self.centre = np.zeros(atoms.shape[1], REAL)
+        if invariant:
+            self.centre = atoms.mean(axis=0) if centre is None else centre.astype(REAL)
         self.atoms = atoms - self.centre
-        self.absolute = REAL(self.weights.absolute)
+        self.absolute = REAL(self.weights.absolute) * share
         self.columns = self._columns()
         self.lengths = np.sqrt(np.sum(self.columns**2, axis=0))
 
@@ -73,7 +85,7 @@ class LeastSquares:
         if weights.blocks:
             rows += [np.sqrt(REAL(weights.blocks)) * self.atoms.T * (self.labels == k) for k in np.unique(self.labels)]
         if weights.ridge:
-            rows.append(np.sqrt(REAL(weights.ridge)) * np.eye(len(self.atoms), dtype=REAL))
+            rows.append(np.diag(np.sqrt(self.ridges)))
         return np.vstack(rows)
 
     def target(self, query):
@@ -90,8 +102,8 @@ class LeastSquares:
         return np.sum((query.astype(REAL) - self.centre) ** 2)
 
     def objective(self, target, code):
-        """‖t − Ac‖² + μΣ|c_j|."""
-        return np.sum((target - self.columns @ code) ** 2) + self.absolute * np.sum(np.abs(code))
+        """‖t − Ac‖² + Σμ_j|c_j| + Σq_j·c_j."""
+        return np.sum((target - self.columns @ code) ** 2) + np.sum(self.absolute * np.abs(code)) + self.paid @ code
 
     def repaired(self, code):
         """The code moved into the set, and how far outside it was, relative to Σ|c_j| where that exceeds one."""
@@ -140,22 +152,32 @@ class LeastSquares:
         """The optimum of a query, from the support of a code."""
         target = self.target(query)
         start = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
-        if self.absolute and not self.set.nonnegative:
+        if self.absolute.any() and not self.set.nonnegative:
             return self._solve_signed(target, start)
-        code, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
-        gap = lower_bound_gap(self.columns, target, code, self.absolute, self.set, self.weights.ridge)
+        each = self.absolute + self.paid
+        code, support = _ActiveSet(self.columns, target, each, self.set).run(start)
+        if self.is_priced and not self.set.nonnegative:
+            gap = self._gap_by_ridge(target, code)
+        else:
+            gap = lower_bound_gap(self.columns, target, code, each, self.set, self.ridges)
         condition = self._condition(target, code, support)
         # Large weights that cancel cost digits even here; the value is to be one that the code does not exceed.
         rounding = 64 * EPS * (np.sqrt(np.sum(target**2)) + np.sum(np.abs(code) * self.lengths))
-        value = (np.sqrt(self.objective(target, code)) + rounding) ** 2
+        value = (np.sqrt(np.sum((target - self.columns @ code) ** 2)) + rounding) ** 2 + each @ code
         return Reference(value, gap, condition, self.rank_is_numerical)
+
+    def _gap_by_ridge(self, target, code):
+        """‖p‖²/λ with the pulls p, on Σc = 1 less their mean; infinite without a ridge."""
+        pull = self.columns.T @ (target - self.columns @ code) - self.paid / 2
+        pull = pull - pull.mean() if self.set.sums_to_one else pull
+        return pull @ pull / self.ridge if self.ridge else REAL(np.inf)
 
     @cached_property
     def rank_is_numerical(self):
         """Whether rounding decides how many directions the atoms have, on the sets whose bounds depend on it."""
-        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute or not np.max(np.abs(self.given)) > 0:
+        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute.any() or not np.max(np.abs(self.given)) > 0:
             return False
-        ridge_counts = self.weights.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
+        ridge_counts = self.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
         invariant = self.set.sums_to_one and not self.weights.blocks
         atoms = self.given - self.given.mean(axis=0) if invariant else self.given
         values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
@@ -165,8 +187,9 @@ class LeastSquares:
         """‖c‖₁ on the free set: c = c⁺ − c⁻ with both non-negative."""
         doubled = np.hstack([self.columns, -self.columns])
         parts = np.concatenate([np.maximum(start, 0), np.maximum(-start, 0)])
-        code, support = _ActiveSet(doubled, target, self.absolute, SETS["nonnegative"]).run(parts)
-        gap = lower_bound_gap(doubled, target, code, self.absolute, SETS["nonnegative"], self.weights.ridge)
+        each, ridges = np.tile(self.absolute, 2), np.tile(self.ridges, 2)
+        code, support = _ActiveSet(doubled, target, each, SETS["nonnegative"]).run(parts)
+        gap = lower_bound_gap(doubled, target, code, each, SETS["nonnegative"], ridges)
         code = code[: len(start)] - code[len(start) :]
         return Reference(self.objective(target, code), gap, self._condition(target, code, support % len(start)))
 
@@ -180,7 +203,7 @@ class LeastSquares:
             return np.inf
         if self.weights.ridge and not self.set.nonnegative and len(support) < len(code):
             return np.inf  # the ridge is lost in rounding, but should make H definite
-        linear = not (self.set.has_inequalities or self.absolute)
+        linear = not (self.set.has_inequalities or self.absolute.any())
         support = np.arange(len(code)) if linear else support
         reach = np.max(self.lengths, initial=0) if self.set.nonnegative and self.set.sums_to_one else 0
         reach = max(reach, np.sum(np.abs(code) * self.lengths))
@@ -192,8 +215,8 @@ class LeastSquares:
         if not (linear or self.set.sums_to_one) and len(used) and np.min(used) > 0:
             # A pull of the longest atom is rounded by more than the shortest one in use can gain.
             number = max(number, float(min((np.max(self.lengths) / np.min(used)) ** 2, REAL(1e300))))
-        if self.absolute:  # pulls that cancel to half the ℓ1 weight
-            number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute) ** 4))
+        if self.absolute.any():  # pulls that cancel to half the ℓ1 weight
+            number = max(number, float((2 * np.max(np.abs(target @ self.columns)) / self.absolute.min()) ** 4))
         return number
 
 
@@ -237,7 +260,7 @@ class RelaxedLeastSquares(LeastSquares):
         target = self.target(query)
         start = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
         member, support = _ActiveSet(self.columns, target, self.absolute, self.set).run(start)
-        gap = lower_bound_gap(self.columns, target, member, self.absolute, self.set, self.weights.ridge / self.share)
+        gap = lower_bound_gap(self.columns, target, member, self.absolute, self.set, self.ridges / self.share)
         code = self._near(target, member)
         value = self.pair_objective(query, code, member)
         # In exact arithmetic the value exceeds that of the problem in z by what no z can change.
@@ -317,18 +340,18 @@ class _ActiveSet:
         if self.set.sums_to_one:  # differences from the shortest column
             base = int(self.lengths[support].argmin())
             others = np.delete(np.arange(len(support)), base)
-            differences = columns[:, others] - columns[:, [base]]
-            part, kept = least_squares(differences, target - columns[:, base], 0)
+            differences, prices = columns[:, others] - columns[:, [base]], self.price[support]
+            part, kept = least_squares(differences, target - columns[:, base], prices[others] - prices[base])
             code[support[others]] = part
             code[support[base]] = 1 - part.sum()
             return code, np.append(support[others][kept], support[base])
-        part, kept = least_squares(columns, target, self.price)
+        part, kept = least_squares(columns, target, self.price[support])
         code[support] = part
         return code, support[kept]
 
 
 def least_squares(columns, target, price):
-    """(c, kept): argmin ‖t − Ac‖² + 2·price·Σc by Gram–Schmidt, twice for each column, and one step of refinement.
+    """(c, kept): argmin ‖t − Ac‖² + 2·Σprice_j·c_j by Gram–Schmidt, twice for each column, and one step of refinement.
 
     Columns that depend on those before them get zero.
     """
@@ -336,7 +359,7 @@ def least_squares(columns, target, price):
     code = np.zeros(columns.shape[1], REAL)
     if not len(kept):
         return code, kept
-    prices = np.full(len(kept), REAL(price))
+    prices = price[kept]
     code[kept] = backward(triangle.T, basis.T @ target - forward(triangle.T, prices[:, None])[:, 0])
     for _ in range(2):
         residual = target - columns @ code
@@ -395,8 +418,8 @@ def backward(lower, right):
     return out
 
 
-def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
-    """Bound on f(c) − f* for a code in its set.
+def lower_bound_gap(columns, target, code, absolute, constraint, ridges):
+    """Bound on f(c) − f* for a code in its set; ``absolute`` are prices of non-negative entries.
 
     On the simplex 2(max p − pᵀc) for the pulls p. On the orthant the least of f itself, the bound of strong convexity
     and the change of f that the pulls left over can make: with p_j ≤ η‖a_j‖‖r‖ the code is optimal for columns that
@@ -411,17 +434,17 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridge):
     if not constraint.nonnegative:
         span = columns[:, 1:] - columns[:, :1] if constraint.sums_to_one else columns
         return np.sum((orthonormal(span)[0].T @ residual) ** 2) + rounding
+    pull = pull - absolute / 2
     if constraint.sums_to_one:
         return max(2 * (pull.max() - pull @ code), 0) + rounding
-    pull = pull - absolute / 2
     slack = 2 * np.abs(pull @ code)
     limit = 1000 * EPS * lengths * reach
-    bounds = [square + absolute * code.sum()]
+    bounds = [square + absolute @ code if (absolute >= 0).all() else REAL(np.inf)]
     if (pull <= limit).all():
         bounds.append(slack + 2 * 1000 * EPS * np.sqrt(square) * np.sum(code * lengths))
-    if ridge:
-        step = np.maximum(pull / REAL(ridge), -code)
-        bounds.append(np.sum(2 * pull * step - REAL(ridge) * step**2))
+    if ridges.all():
+        step = np.maximum(pull / ridges, -code)
+        bounds.append(np.sum(2 * pull * step - ridges * step**2))
     return min(bounds) + rounding
 
 

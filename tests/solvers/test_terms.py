@@ -6,6 +6,8 @@ import quadprog
 from scipy import sparse
 
 from ancr import Locality, prepare, solve
+from ancr._core.arrays import dense
+from ancr.solvers import Relaxed
 from tests.array_libraries import BACKENDS, converter
 
 SETS = ("free", "affine", "nonnegative", "simplex")
@@ -168,3 +170,28 @@ def test_bad_options_are_named(options, message):
 def test_an_unknown_name_is_refused():
     with pytest.raises(TypeError, match="unexpected keyword argument 'gamma'"):
         solve(np.eye(3), np.ones((2, 3)), gamma=1.0)
+
+
+@pytest.mark.parametrize("code", ["c", "z"])
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+def test_a_relaxation_over_the_atoms_left(constraint, code):
+    """As over the others alone: objective with the price of the distance, points of the set, certificate."""
+    rng = np.random.default_rng(3)
+    atoms, queries, own = rng.normal(size=(9, 4)), rng.normal(size=(4, 4)), np.array([2, -1, 7, 2])
+    problem = {"alpha": 0.1, "relaxation": 0.3, "constraint": constraint, "solver": Relaxed(code=code)}
+    together = solve(atoms, queries, exclude=own, **problem)
+    assert together.verify().all()
+    for i, left in enumerate(own):
+        kept = np.delete(np.arange(9), left) if left >= 0 else np.arange(9)
+        alone = solve(atoms[kept], queries[[i]], **problem)
+        np.testing.assert_allclose(together.toarray()[i, kept], alone.toarray()[0], atol=1e-9)
+        np.testing.assert_allclose(dense(together.members)[i, kept], dense(alone.members)[0], atol=1e-9)
+        assert together.objective[i] == pytest.approx(alone.objective[0], rel=1e-9)
+
+
+def test_codes_that_overflow_by_a_price_are_not_converged():
+    atoms, queries = np.eye(3, dtype=np.float32), np.ones((1, 3), np.float32)
+    with np.errstate(over="ignore"):
+        solution = solve(atoms, queries, alpha=1e-3, constraint="free", prices=np.full(3, 1e60))
+    assert not solution.converged.any()
+    assert not solution.verify().any()

@@ -35,7 +35,7 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
     unknown = quadratic.blocks or not (problem.has_origin or dictionary.has_coordinates)
     reach = 0.0 if unknown else quadratic.reach(dictionary)
     limits = (DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal))
-    constants = (*limits, quadratic.ridge, reach, rounding_of(dictionary))
+    constants = (*limits, quadratic.ridge, reach, rounding_of(problem).of_nearest)
     return Program(
         matrix=matrix,
         pricing=_correlations(matrix, norms),
