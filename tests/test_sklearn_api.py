@@ -17,7 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _get_feature_names
 
 import ancr
+from ancr import Space
 from ancr.features import Eigenfaces
+from ancr.model_selection import RejectOption
 from ancr.solvers import ADMM
 from tests.array_libraries import without_dispatch
 
@@ -77,6 +79,37 @@ def test_string_labels_pickle_and_clone(classifier):
     assert clf.score(Q, names[truth]) > 0.8
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.predict(Q), clf.predict(Q))
+
+
+SAVED = [
+    *INSTANCES,
+    ancr.ANCRClassifier(space=Space("rbf", n_landmarks=20, random_state=0)),
+    ancr.CRCClassifier(space=Space("poly", gamma=1.0, coef0=1.0)),
+    ancr.ANCRClassifierCV(),
+    ancr.RepresentationClassifierCV(quadratics=["competitive"]),
+    RejectOption(ancr.ANCRClassifierCV()),
+    ancr.table_pipeline(ancr.ANCRClassifier()),
+]
+
+
+@pytest.mark.parametrize("classifier", SAVED, ids=lambda c: type(c).__name__)
+def test_skops_writes_and_reads_every_classifier(classifier, iris):
+    skops = pytest.importorskip("skops.io")
+    X, y, Q, _ = iris
+    fitted = clone(classifier).fit(X, y)
+    saved = skops.dumps(fitted)
+    types = skops.get_untrusted_types(data=saved)
+    assert all(name.startswith("ancr.") or name == "numpy.dtype" for name in types)
+    np.testing.assert_array_equal(skops.loads(saved, trusted=types).predict_proba(Q), fitted.predict_proba(Q))
+
+
+def test_a_pickle_holds_the_atoms_and_the_settings_of_the_fit(iris):
+    X, y, Q, _ = iris
+    clf = ancr.CRCClassifier(alpha=0.1).fit(np.repeat(X, 8, axis=0), np.repeat(y, 8))
+    expected = clf.residuals(Q)
+    saved = pickle.dumps(clf.set_params(alpha=10.0))
+    assert len(saved) < 2 * clf.dictionary_.atoms.nbytes + 10_000 < clf.dictionary_.gram.nbytes
+    np.testing.assert_array_equal(pickle.loads(saved).residuals(Q), expected)
 
 
 def test_pipeline_and_grid_search(iris):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 
@@ -29,6 +30,20 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def joined(names: Sequence[str]) -> str:
     """Names in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def shown_path(path: str | Path) -> str:
+    """A path for people: relative to the working folder if it is inside, otherwise as it is.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ancr._core.messages import shown_path
+    >>> shown_path(Path.cwd() / "data" / "wine.csv") == str(Path("data", "wine.csv")), shown_path("/elsewhere/wine.csv")
+    (True, '/elsewhere/wine.csv')
+    """
+    path = Path(path)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def shown_cells(cells: Sequence[tuple[str, str]], most: int = 8, longest: int = 160) -> str:

@@ -278,6 +278,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         # A clone keeps the settings of this call even if `set_params` changes them before the next query.
         coder = partial(clone(self)._prepare, self.space_, grown)
         self.dictionary_, self.classes_, self._coder = grown, grown.classes, coder
+        self._fitted_with = self.get_params(deep=False)
         return self
 
     @property
@@ -298,7 +299,7 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         coder = self._prepare(space, dictionary)
         self.space_, self.dictionary_, self.classes_, self._coder = space, dictionary, dictionary.classes, coder
-        self.n_features_in_ = features.number
+        self.n_features_in_, self._fitted_with = features.number, self.get_params(deep=False)
         if features.names is not None:
             self.feature_names_in_ = features.names
         elif hasattr(self, "feature_names_in_"):
@@ -311,6 +312,21 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dictionary_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings, space and atoms: neither factors, which are larger, nor cycles, which skops cannot write."""
+        state = super().__getstate__()
+        if not hasattr(self, "dictionary_"):
+            return state
+        kept = {name: value for name, value in state.items() if name not in ("_coder", "_to_rows")}
+        return {**kept, "dictionary_": self.dictionary_.bare}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The next query makes again what `fit` made."""
+        super().__setstate__(state)
+        if hasattr(self, "dictionary_"):
+            settings = type(self)(**self._fitted_with)
+            self._to_rows, self._coder = self.space_.to_rows, partial(settings._prepare, self.space_, self.dictionary_)
 
     def _prepare(self, space: Space, dictionary: BaseDictionary) -> _Coder:
         """What `fit` makes of a dictionary."""

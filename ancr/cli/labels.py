@@ -160,6 +160,8 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
         if output is not None:
             check_output(output, model, pool)
         trained = Model.load(model)
+        if not trained.explains:
+            raise ValueError(f"{model} is a model of {trained.method}; train ANCR-CV to choose what to label next")
         pipeline, vectors, names = trained.build(), [], []
         with progress_bar("reading") as advance:
             for part in read_queries(pool, trained.features, trained.plan, trained.samples.shape[1], strict=strict):

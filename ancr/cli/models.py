@@ -23,8 +23,9 @@ _TOP = 5  # training samples that are named for each prediction
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write the model to.")
 @click.option(
     "--method",
-    help="A name from the tables: ANCR, CRC, NRC and so on, or ANCR-CV, which chooses its settings. "
-    "Default: ANCR-CV for tables if no setting is given, otherwise ANCR.",
+    help="A name from the tables: ANCR, CRC, NRC and so on; ANCR-CV, CRC-CV and so on choose their settings. Rivals of "
+    "a comparison, such as kNN, 'RBF SVM' or Softmax, too (they need skops). Default: ANCR-CV if no setting is given, "
+    "otherwise ANCR.",
 )
 @click.option("--kernel", type=click.Choice(["linear", "rbf", "poly"]), help="Inner product of samples.")
 @click.option("--gamma", type=float, help="Width of the kernel: exp(-gamma * distance squared). Default: scale.")
@@ -51,21 +52,23 @@ def train(
     """
     with readable_errors():
         from ancr.classifiers.controls import idle
-        from ancr.classifiers.settings import make, parse_settings
+        from ancr.classifiers.settings import parse_settings
+        from ancr.comparison.protocols import method_to_train
         from ancr.samples.model_file import Model
 
         check_output(output, reading.data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
         given = {f"space__{name}": value for name, value in space.items() if value is not None}
         params = parse_settings(settings, given)
-        classifier = make(method or "ANCR", params)
-        if "space__gamma" in params and "space__gamma" in idle(classifier):
+        method = method or ("ANCR" if params else "ANCR-CV")
+        wanted = method_to_train(method, params)  # an unknown name is reported before data is read
+        if "space__gamma" in params and "space__gamma" in idle(wanted):
             raise ValueError("gamma requires a kernel that has a width: give --kernel rbf or --kernel poly")
         everything = reading.samples()
         samples = everything.labelled()
         plan = reading.plan(samples)
-        method = method or ("ANCR-CV" if plan.columns and not params else "ANCR")
-        model = Model.of(plan.suited(make(method, params)), samples, plan)
+        classifier = plan.suited(method_to_train(method, params, plan.spaces))
+        model = Model.of(classifier, samples, plan)
         fitted = model.build()  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
@@ -119,6 +122,8 @@ def predict(
 
         check_output(output, model, data)
         trained, score = Model.load(model), _Score()
+        if explain and not trained.explains:
+            raise ValueError(f"--explain: {trained.method} names no training samples; train ANCR-CV for that")
         options: dict[str, Any] = {"strict": strict, "label": label or _label_beside(trained, data), "name": id_}
         chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], **options)
         first = next(chunks)
@@ -178,7 +183,7 @@ def _predictions(
             weights = zip(answer.why.indices, answer.why.weights, strict=True)
             pairs = [text for i, weight in weights for text in (called(i), f"{weight:.6g}")]
             because = pairs + [""] * (2 * _TOP - len(pairs))
-            numbers = (f"{number:.15g}" for number in (answer.probabilities.max(), answer.margin))
+            numbers = ("" if one is None else f"{one:.15g}" for one in (answer.probability, answer.margin))
             row = [str(name), answer.label, *numbers, *because]
             yield known, [*row, *columns]
 

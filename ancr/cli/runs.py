@@ -205,7 +205,7 @@ def _write_comparison(comparison: "Comparison", output: Path) -> None:
 
     write_comparison(comparison, output)
     answer, report = comparison.answer, output / "report.html"
-    training = [f"To train {answer.trains}: {answer.command}"] if answer.command else []
+    training = [f"To train {what}: {command}" for what, command in answer.training]
     _show([comparison.table()], [*answer.lines(), *training], comparison.notes, report)
     if comparison.failed:
         where = write_tracebacks(comparison, output)

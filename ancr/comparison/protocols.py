@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -27,7 +27,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import ancr
 from ancr.axes.rules import RULES
-from ancr.axes.spaces import signed_power, usual_spaces
+from ancr.axes.spaces import usual_spaces
+from ancr.classifiers.settings import make, methods
+from ancr.samples.other_classifiers import OtherClassifier, SignedPower
 
 PROTOCOLS = ("paper", "exact", "cv")
 # The linear space at unit norm; spaces are recorded in cells, so they are names and dictionaries here.
@@ -223,27 +225,6 @@ class InnerFolds(BaseEstimator):
         return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
 
 
-class SignedPower(TransformerMixin, BaseEstimator):
-    """sign(x)·|x|^p, as a step of a pipeline.
-
-    Parameters
-    ----------
-    power : float, default=1.0
-        The exponent p.
-    """
-
-    def __init__(self, power: float = 1.0) -> None:
-        self.power = power
-
-    def fit(self, X: np.ndarray, y: np.ndarray | None = None) -> "SignedPower":
-        """Nothing to learn."""
-        return self
-
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        """The powers, entry by entry."""
-        return signed_power(X, self.power)
-
-
 def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
     """``{name: Method}`` of softmax, support vector machines, nearest neighbours, forest and boosting.
 
@@ -292,10 +273,55 @@ def grid_search(
     **grid
         Lists of values of the classifier's parameters.
     """
-    steps = [SignedPower()] if power else []
-    pipeline = make_pipeline(*steps, *([Normalizer()] if unit else []), estimator())
+    steps = [*([SignedPower()] if power else []), *([Normalizer()] if unit else [])]
+    if not steps:
+        return GridSearchCV(estimator(), grid, cv=InnerFolds())
+    pipeline = make_pipeline(*steps, estimator())
     last = pipeline.steps[-1][0]
     searched = {f"{last}__{name}": values for name, values in grid.items()}
     if power:
         searched["signedpower__power"] = power
     return GridSearchCV(pipeline, searched, cv=InnerFolds())
+
+
+def trainable() -> dict[str, str]:
+    """``{name: name in a comparison}`` of the methods that ``ancr train`` trains with settings chosen as there.
+
+    A method that also is a classifier with settings of its own, such as CRC, has ``-CV`` at the end of its name.
+
+    Examples
+    --------
+    >>> from ancr.comparison.protocols import trainable
+    >>> trainable()["kNN"], trainable()["CRC-CV"], trainable()["ANCR-CV"]
+    ('kNN', 'CRC', 'ANCR')
+    """
+    taken = methods()
+    return {f"{name}-CV" if name in taken else name: name for name in tuned_methods()}
+
+
+def method_to_train(name: str, params: Mapping[str, Any], spaces: Mapping[str, Any] | None = None) -> Any:
+    """A classifier by the name that ``ancr train`` knows it by: one of this package, or a method of a comparison.
+
+    Parameters
+    ----------
+    name : str
+        From `trainable`, or from `ancr.classifiers.settings.methods`.
+    params : mapping
+        Its parameters; none for a method of a comparison, which chooses them.
+    spaces : mapping or None
+        The spaces that a search looks into, as for `tuned_methods`.
+
+    Raises
+    ------
+    ValueError
+        In one line that has the known names.
+    """
+    own, compared = methods(), trainable()
+    if name in own:
+        return make(name, params)
+    if name not in compared:
+        raise ValueError(f"method {name!r} is unknown; choose from {', '.join(dict.fromkeys([*own, *compared]))}")
+    if params:
+        raise ValueError(f"--set {next(iter(params))}: {name} chooses its settings on the training samples; give none")
+    made = tuned_methods(spaces)[compared[name]].build()
+    return OtherClassifier(name, made) if compared[name] in rivals(None) else made

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ancr._core.messages import counted, joined, shown_time
-from ancr.classifiers.settings import to_options
+from ancr._core.messages import counted, joined, shown_path, shown_time
+from ancr.classifiers.settings import methods, to_options
+from ancr.comparison.protocols import PROTOCOLS, methods_for, trainable
 from ancr.comparison.significance import REGION
 from ancr.comparison.split_sources import learning_share
-from ancr.selection.cross_validation import ANCRClassifierCV
 
 if TYPE_CHECKING:
     from ancr.comparison.cells import Measured
     from ancr.comparison.result import Comparison, MethodResult
+    from ancr.comparison.split_sources import UserSource
 
 _RISING = 0.5  # points of accuracy that the last part of the training samples must bring to count
 _OUTCOMES = ("as good", "cannot tell", "worse")
@@ -26,7 +27,7 @@ _NAMED = 5  # samples that a sentence names
 
 @dataclass(frozen=True)
 class Verdict:
-    """Short texts; ``next_steps`` is a list of sentences, ``command`` trains what ``trains`` says, if one does.
+    """Short texts; ``next_steps`` is a list of sentences, ``training`` has what is trained, and by which command.
 
     ``repeat`` says what would tell methods apart that these samples cannot.
     """
@@ -35,8 +36,7 @@ class Verdict:
     sure: str
     long: str
     next_steps: list[str]
-    command: str = ""
-    trains: str = "it"
+    training: list[tuple[str, str]] = field(default_factory=list)
     repeat: str = ""
 
     @property
@@ -51,17 +51,13 @@ class Verdict:
 
 def make_verdict(comparison: Comparison) -> Verdict:
     """The `Verdict` of a `Comparison`."""
-    tied = [result.name for result in comparison.tied]
     steps = _train_step(comparison), _more_samples(comparison), _confused(comparison), _doubtful(comparison)
-    ours = next((result for result in comparison.results if result.name == "ANCR"), comparison.best)
-    trains = "it" if tied == ["ANCR"] else "ANCR" if "ANCR" in tied else f"ANCR, which {_standing(ours)}"
     return Verdict(
         _which(comparison),
         _sure(comparison),
         _long(comparison.best),
         [step for step in steps if step],
-        training_command(comparison),
-        trains,
+        training(comparison),
         _repeat(comparison),
     )
 
@@ -129,16 +125,34 @@ def _train_step(comparison: Comparison) -> str:
     return f"To see which training samples decide, take {chosen.name}, which {_standing(chosen)}; it explains itself."
 
 
-def training_command(comparison: Comparison) -> str:
-    """The command that trains ANCR with the same search; empty if it is worse or was not run."""
-    source = comparison.source
-    usable = [result for result in comparison.results if result.name == "ANCR" and result.protocol == "cv"]
-    if not source.origin or not usable or usable[0].is_worse:
+def training(comparison: Comparison) -> list[tuple[str, str]]:
+    """``[(what, command)]``: commands that train the best method and, if it explains nothing, ANCR beside it."""
+    best, tied = comparison.best, [result.name for result in comparison.tied]
+    ours = next((result for result in comparison.results if result.name == "ANCR"), None)
+    if ours is None or ours.is_worse:
+        wanted = [(best, "it")]
+    elif ours.is_best:
+        wanted = [(ours, "it" if tied == ["ANCR"] else "ANCR")]
+    else:
+        beside = [] if best.explains else [(ours, f"ANCR, which {_standing(ours)}")]
+        wanted = [(best, "it"), *beside]
+    commands = [(what, training_command(comparison.source, result)) for result, what in wanted]
+    return [(what, command) for what, command in commands if command]
+
+
+def training_command(source: UserSource, result: MethodResult) -> str:
+    """The command that trains a method as it was measured; empty if there is none, as for a classifier of one's own."""
+    if not source.origin:
         return ""
-    # The search that was measured is that of the command with the same options for the data.
-    return shlex.join(
-        ["ancr", "train", source.origin, *source.options, *to_options(ANCRClassifierCV()), "--output", "model.npz"]
-    )
+    if result.protocol == "cv":
+        named = {compared: name for name, compared in trainable().items()}
+        options = ["--method", named[result.name]] if result.name in named else []
+    else:
+        recipe = methods_for(result.protocol).get(result.name) if result.protocol in PROTOCOLS else None
+        options = [] if recipe is None or result.name not in methods() else to_options(recipe.build())
+    if not options:
+        return ""
+    return shlex.join(["ancr", "train", shown_path(source.origin), *source.options, *options, "--output", "model.npz"])
 
 
 def learning_means(comparison: Comparison, method: str) -> list[tuple[float, np.ndarray]]:

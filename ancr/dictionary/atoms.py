@@ -319,6 +319,13 @@ class BaseDictionary(Provable, ABC):
             self.held[name] = compute()
         return self.held[name]
 
+    @property
+    def bare(self) -> Self:
+        """The same atoms without what was computed from them; what can be extended of a smaller dictionary is kept."""
+        bare = replace(self)
+        bare.growth = self.growth
+        return bare
+
     # --- products
 
     @property

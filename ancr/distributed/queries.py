@@ -25,6 +25,10 @@ class Resident(WorkerPlugin):
     def __init__(self, classifier: Any) -> None:
         self.classifier = classifier
 
+    def setup(self, worker: Any) -> None:
+        """Factorise before the first query: threads of a worker would each do it."""
+        self.classifier.solver_  # noqa: B018
+
 
 # Classifiers sent from this process, for a graph that a local scheduler computes even though there is a client.
 _SENT: WeakValueDictionary[str, Any] = WeakValueDictionary()
@@ -207,7 +211,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         except ValueError:
             return _OnWorker(uuid.uuid4().hex, method, fitted)
         name, home, sent = getattr(self, "_resident", ("", None, None))
-        # Every fit makes a new solver; accessing it here saves each worker from making its own.
+        # Every fit makes a new solver.
         if home is not client or sent is not fitted.solver_:
             self.close()
             name = f"ancr-{uuid.uuid4().hex}"

@@ -26,7 +26,7 @@ class Answer:
     label : str
         Its class.
     probabilities : ndarray
-        Of each class, in the order of `Answers.classes`.
+        Of each class, in the order of `Answers.classes`; not a number if the classifier has none.
     margin : float
         By how much the decision value of the class exceeds that of the second best.
     why : Explanation
@@ -37,6 +37,11 @@ class Answer:
     probabilities: np.ndarray
     margin: float
     why: Explanation
+
+    @property
+    def probability(self) -> float | None:
+        """Of the label; None if the classifier has no probabilities."""
+        return None if np.isnan(self.probabilities[0]) else float(self.probabilities.max())
 
 
 class Answers:

@@ -21,11 +21,12 @@ from ancr.classifiers.settings import SettingsError, chosen, from_data, reproduc
 from ancr.samples.array_files import check_finite, numeric_matrix, read_npz
 from ancr.samples.column_kinds import Column
 from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.other_classifiers import OtherClassifier
 from ancr.samples.sample_set import Samples
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; another major version is refused.
-VERSION = (2, 1)
+VERSION = (2, 2)
 _ARRAYS = ("samples", "labels", "names")
 # What the entries of the header must be, in the words of an error message.
 _KINDS = {
@@ -103,7 +104,12 @@ class Model:
     @property
     def method(self) -> str:
         """The name of the classifier's method, such as ``"ANCR"``."""
-        return title(type(self.classifier))
+        return getattr(self.classifier, "method", "") or title(type(self.classifier))
+
+    @property
+    def explains(self) -> bool:
+        """Whether the classifier names the training samples that decided."""
+        return not isinstance(self.classifier, OtherClassifier)
 
     def build(self) -> Pipeline:
         """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
@@ -119,18 +125,19 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write the model; an object or function of one's own is kept by the name under which it can be imported."""
+        settings, learned = _apart(self.classifier)
         header = {
             "format": FORMAT,
             "version": list(VERSION),
             "ancr": ancr.__version__,
-            "classifier": to_data(self.classifier),
+            "classifier": to_data(settings),
             "features": self.features,
             "label": self.label,
             **self.plan.to_data(),
         }
         samples, words = _without_words(self.samples)
         texts = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)} if words else {}
-        arrays: dict[str, Any] = {"samples": samples, "labels": self.labels, "names": self.names, **texts}
+        arrays: dict[str, Any] = {"samples": samples, "labels": self.labels, "names": self.names, **texts, **learned}
         with atomic_path(path) as draft, draft.open("wb") as file:
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
@@ -150,6 +157,9 @@ class Model:
             classifier = from_data(header["classifier"], allow)
         except SettingsError as error:
             raise ModelFileError(f"{path}: {error}") from error
+        learned = arrays.pop("skops", None)
+        if learned is not None and isinstance(classifier, OtherClassifier):
+            classifier.set_params(saved=learned.tobytes())
         plan = ColumnPlan.from_data(header)
         try:
             arrays["samples"] = _with_words(arrays["samples"], arrays.pop("words", None), plan)
@@ -157,6 +167,14 @@ class Model:
             raise ModelFileError(f"{path} is not an ancr model: {error}") from error
         given = {**arrays, "features": header["features"], "label": str(header.get("label", "")), "plan": plan}
         return cls(classifier, version=tuple(header["version"]), **given)
+
+
+def _apart(classifier: BaseEstimator) -> tuple[BaseEstimator, dict[str, np.ndarray]]:
+    """A classifier as its settings, and what it learned if loading must not fit it again, as bytes of skops."""
+    saved = getattr(classifier, "saved", None)
+    if saved is None:
+        return classifier, {}
+    return clone(classifier).set_params(saved=None), {"skops": np.frombuffer(saved, np.uint8)}
 
 
 def _without_words(samples: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -194,7 +212,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise ModelFileError(f"{path} is not an ancr model: it is not a regular file")
     try:
-        arrays = read_npz(path, ("header", "words", *_ARRAYS))
+        arrays = read_npz(path, ("header", "words", "skops", *_ARRAYS))
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise KeyError("format")

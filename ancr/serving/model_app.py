@@ -158,23 +158,24 @@ class _Endpoints:
         self._samples += len(found)
         return found
 
+    def _by_class(self, answer: Answer) -> dict[str, float] | None:
+        if answer.probability is None:
+            return None
+        return dict(zip(self.answers.classes, map(float, answer.probabilities), strict=True))
+
     def _plain(self, answer: Answer, top: int, chances: bool) -> dict[str, Any]:
         """An answer as JSON has it."""
         why = zip(answer.why.indices[:top], answer.why.labels[:top], answer.why.weights[:top], strict=True)
         return {
             "label": answer.label,
-            "probability": float(answer.probabilities.max()),
+            "probability": answer.probability,
             "margin": answer.margin if math.isfinite(answer.margin) else None,
-            **({"probabilities": _by_class(self.answers.classes, answer.probabilities)} if chances else {}),
+            **({"probabilities": self._by_class(answer)} if chances else {}),
             "because": [
                 {"sample": self.answers.called(index), "label": str(label), "weight": float(weight)}
                 for index, label, weight in why
             ],
         }
-
-
-def _by_class(classes: list[str], chances: np.ndarray) -> dict[str, float]:
-    return dict(zip(classes, map(float, chances), strict=True))
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

@@ -237,6 +237,11 @@ def _model(path: Path) -> Source | None:
         if str(error).endswith("is not an ancr model"):
             return None
         raise
+    if not model.explains:
+        raise ValueError(
+            f"{path} is a model of {model.method}, which names no training samples: the studio cannot show why it "
+            "answers; open a model of ancr's own methods, or the data itself"
+        )
     if not isinstance(model.classifier, BaseRepresentationClassifier):
         model = model.settled(model.build())  # a search: what it chooses
     samples = Samples.of(

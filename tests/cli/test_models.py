@@ -1,6 +1,7 @@
 """``ancr train`` and ``ancr predict``: from a table or a folder to labels with reasons."""
 
 import csv
+import os
 import shlex
 import subprocess
 import sys
@@ -9,18 +10,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import skops.io
 from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ancr import ANCRClassifier, CRCClassifier, RepresentationClassifier, Space
-from ancr.classifiers.settings import is_same
+from ancr.classifiers.settings import is_same, make, parse_settings
 from ancr.cli import main
+from ancr.comparison.protocols import methods_for
 from ancr.comparison.split_sources import UserSource
 from ancr.comparison.verdict import training_command
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_queries, read_samples
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
+from tests.marks import rarely
 
 
 @pytest.fixture
@@ -107,32 +111,63 @@ def test_the_command_that_a_comparison_proposes_has_the_features(photos):  # noq
     assert proposed(read_samples(photos, features="hog"), None)["features"] == "hog"
 
 
-@pytest.mark.parametrize("options", [["--label", "target", "--no-standardize"], ["--features", "hog"]])
-def test_the_command_that_a_comparison_proposes_trains_what_was_compared(wine, photos, tmp_path, monkeypatch, options):  # noqa: F811
+PROPOSED = [
+    ("ANCR", "--no-standardize"),
+    ("ANCR", "--features"),
+    ("kNN", "--features"),
+    ("Softmax", "--standardize"),
+    *rarely(("RBF SVM", "--features"), ("Random forest", "--standardize"), ("Gradient boosting", "--standardize")),
+    *rarely(
+        ("CRC", "--standardize"), ("SVM", "--features"), ("CROC", "--features"), ("ANCR (linear)", "--standardize")
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "option"), PROPOSED)
+def test_the_command_that_a_comparison_proposes_trains_what_was_compared(
+    wine,  # noqa: F811
+    photos,  # noqa: F811
+    tmp_path,
+    monkeypatch,
+    method,
+    option,
+):
     """The answers of the trained model are those of the method compared, on columns prepared as for the comparison."""
-    path, label = (wine, "target") if "--label" in options else (photos, None)
-    features, standardize = ("pixels", False) if label else ("hog", None)
-    samples = read_samples(path, label, features)
+    standardize = {"--standardize": True, "--no-standardize": False}.get(option)
+    path = photos if option == "--features" else wine
+    samples = read_samples(path, None, "hog") if path == photos else read_samples(path, "target")
     source = UserSource(samples, 2, standardize)
     monkeypatch.chdir(tmp_path)
-    arguments = shlex.split(proposed_command(source))
+    arguments = shlex.split(proposed_command(source, method))
     assert arguments[:2] == ["ancr", "train"]
-    assert [each for each in arguments if each in options] == options
+    assert option in arguments
     assert ancr(*arguments[1:]).exit_code == 0
-    compared = source.methods(source.typical, "cv")["ANCR"].build()
+    compared = source.methods(source.typical, "cv")[method].build()
     prepare = source.plan.fit(samples.vectors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # wine as it is: one column dominates
-        expected = compared.fit(prepare(samples.vectors), samples.target).predict_proba(prepare(samples.vectors))
+        compared.fit(prepare(samples.vectors), samples.target)
     rows = predictions("model.npz", path, tmp_path)
-    assert [row["label"] for row in rows] == samples.class_names[expected.argmax(axis=1)].tolist()
-    np.testing.assert_allclose([float(row["probability"]) for row in rows], expected.max(axis=1), rtol=1e-4)
+    predicted = compared.predict(prepare(samples.vectors))
+    assert [row["label"] for row in rows] == samples.class_names[predicted].tolist()
+    if hasattr(compared, "predict_proba"):
+        expected = compared.predict_proba(prepare(samples.vectors)).max(axis=1)
+        np.testing.assert_allclose([float(row["probability"]) for row in rows], expected, rtol=1e-4)
+    else:
+        assert {row["probability"] for row in rows} == {""}
 
 
-def proposed_command(source):
-    """The command that a comparison proposes if ANCR is best."""
-    best = SimpleNamespace(name="ANCR", protocol="cv", is_worse=False)
-    return training_command(SimpleNamespace(source=source, results=[best]))
+@pytest.mark.parametrize(("protocol", "method"), [("paper", "NRC"), ("exact", "ANCR"), ("paper", "SRC")])
+def test_published_settings_are_proposed_with_every_flag(wine, protocol, method):  # noqa: F811
+    command = proposed_command(UserSource(read_samples(wine, "target"), 2), method, protocol)
+    params = main.commands["train"].make_context("train", shlex.split(command)[2:]).params
+    trained = make(params["method"], parse_settings(params["settings"]))
+    assert is_same(trained, methods_for(protocol)[method].build())
+
+
+def proposed_command(source, method="ANCR", protocol="cv"):
+    """The command that a comparison proposes for a method."""
+    return training_command(source, SimpleNamespace(name=method, protocol=protocol))
 
 
 def proposed(samples, standardize):
@@ -324,3 +359,39 @@ def test_predict_scores_names_rows_and_goes_on_past_bad_ones(tmp_path):
     none = ancr("predict", model, tmp_path / "new.csv", "-o", answers)
     assert none.exit_code == 1
     assert none.stderr.splitlines()[-1].startswith("Error: no row of")
+
+
+def test_rivals_are_saved_with_trusted_types_and_refused_where_they_cannot_serve(wine, tmp_path):  # noqa: F811
+    """A model of kNN predicts; what needs training samples that decided, and a file of another type, is one line."""
+    path = tmp_path / "knn.npz"
+    assert "kNN on 178 samples" in ancr("train", wine, "--label", "target", "--method", "kNN", "-o", path).output
+    rows = predictions(path, wine, tmp_path)
+    assert len(rows) == 178
+    assert {row["because_1"] for row in rows} == {""}
+    for arguments in (
+        ("predict", path, wine, "--explain", "-o", tmp_path / "x.csv"),
+        ("next", path, wine),
+        ("studio", path, "--no-browser"),
+        ("train", wine, "--label", "target", "--method", "kNN", "--set", "alpha=1", "-o", tmp_path / "y.npz"),
+    ):
+        result = ancr(*arguments)
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output
+        assert "kNN" in result.stderr
+    arrays = dict(np.load(path))
+    saved = skops.io.dumps(FunctionTransformer(os.getcwd))
+    np.savez(tmp_path / "other.npz", **{**arrays, "skops": np.frombuffer(saved, np.uint8)})
+    result = ancr("predict", tmp_path / "other.npz", wine, "-o", tmp_path / "x.csv")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "not trusted: " in result.stderr
+    np.savez(tmp_path / "damaged.npz", **{**arrays, "skops": arrays["skops"][:100]})
+    result = ancr("predict", tmp_path / "damaged.npz", wine, "-o", tmp_path / "x.csv")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+
+
+def test_without_skops_a_rival_is_one_line(wine, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    result = ancr("train", wine, "--label", "target", "--method", "kNN", "-o", tmp_path / "knn.npz")
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (
+        1, "Error: models of scikit-learn's classifiers are kept by skops: pip install skops"
+    )  # fmt: skip
+    assert not (tmp_path / "knn.npz").exists()
