@@ -138,8 +138,34 @@ class _Coder(NamedTuple):
     rule_dictionary: BaseDictionary
 
 
+class Written(FixedAxes, BaseEstimator):
+    """What pickle and skops write of a fitted classifier."""
+
+    _fitted_with: dict[str, Any]
+    _to_rows: Callable[[Array], Array] | None
+    space_: Space
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings, space and atoms: neither factors, which are larger, nor cycles, which skops cannot write."""
+        state = super().__getstate__()
+        if not hasattr(self, "dictionary_"):
+            return state
+        kept = {name: value for name, value in state.items() if name not in ("_coder", "_to_rows")}
+        return {**kept, "dictionary_": self.dictionary_.bare}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The next query makes again what `fit` made."""
+        super().__setstate__(state)
+        if hasattr(self, "dictionary_"):
+            settings = type(self)(**self._fitted_with)
+            self._to_rows, self._coder = self.space_.to_rows, partial(settings._prepare, self.space_, self.dictionary_)
+
+    def _prepare(self, space: Space, dictionary: BaseDictionary) -> _Coder:
+        raise NotImplementedError
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
+class CodingClassifier(ClassifierMixin, Written):
     """The way from samples to labels: build the dictionary, code queries in blocks, apply the rule.
 
     A subclass is a dataclass: its fields are the parameters that a user may choose, in addition to those of this
@@ -312,21 +338,6 @@ class CodingClassifier(FixedAxes, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dictionary_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Settings, space and atoms: neither factors, which are larger, nor cycles, which skops cannot write."""
-        state = super().__getstate__()
-        if not hasattr(self, "dictionary_"):
-            return state
-        kept = {name: value for name, value in state.items() if name not in ("_coder", "_to_rows")}
-        return {**kept, "dictionary_": self.dictionary_.bare}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """The next query makes again what `fit` made."""
-        super().__setstate__(state)
-        if hasattr(self, "dictionary_"):
-            settings = type(self)(**self._fitted_with)
-            self._to_rows, self._coder = self.space_.to_rows, partial(settings._prepare, self.space_, self.dictionary_)
 
     def _prepare(self, space: Space, dictionary: BaseDictionary) -> _Coder:
         """What `fit` makes of a dictionary."""
