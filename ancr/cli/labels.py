@@ -92,7 +92,7 @@ def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
 
     vectors = plan.fit(samples.vectors, samples.target)(samples.vectors)
     labels = samples.class_names[samples.target]
-    return audit_labels(vectors, labels, estimator=plan.suited(ANCRClassifierCV()))
+    return audit_labels(vectors, labels, estimator=plan.suited(ANCRClassifierCV()), groups=samples.groups)
 
 
 def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> None:

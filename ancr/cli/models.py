@@ -69,7 +69,7 @@ def train(
         plan = reading.plan(samples)
         classifier = plan.suited(method_to_train(method, params, plan.spaces))
         model = Model.of(classifier, samples, plan)
-        fitted = model.build()  # a model that cannot be fitted must not be saved
+        fitted = model.build(samples.groups)  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
     if samples.is_train is not None:

@@ -40,6 +40,11 @@ _SAMPLES = (
     ),
     STRICT,
     click.option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column or array of groups, such as patients, which folds keep together; it is not learned from.",
+    ),
+    click.option(
         "--standardize/--no-standardize",
         default=None,
         help="Scale each column of a table to zero mean and unit variance. Default: what the training samples prefer.",
@@ -129,10 +134,12 @@ def takes_samples(command: Callable[..., None]) -> Callable[..., None]:
         label: str | None,
         features: str,
         strict: bool,
+        groups: str | None,
         standardize: bool | None,
         asked: dict[str, str],
         **others: Any,
     ) -> None:
+        asked = {**asked, **({groups: "group"} if groups else {})}
         command(reading=Reading(data, label, features, standardize, asked, strict), **others)
 
     return _decorated(takes_columns(read), _SAMPLES)

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
@@ -205,7 +205,7 @@ def path(lowest: float, highest: float, number: int) -> list[float]:
 
 
 class InnerFolds(BaseEstimator):
-    """Stratified folds of a training part: five, or as many as its smallest class has samples.
+    """Stratified folds of a training part: five, or as many as its smallest class has samples; groups stay together.
 
     Parameters
     ----------
@@ -218,11 +218,13 @@ class InnerFolds(BaseEstimator):
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds for the labels ``y``."""
-        return max(2, min(self.most, int(np.unique(y, return_counts=True)[1].min())))
+        many = self.most if groups is None else min(self.most, len(np.unique(groups)))
+        return max(2, min(many, int(np.unique(y, return_counts=True)[1].min())))
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield training and test rows of each fold."""
-        return StratifiedKFold(self.get_n_splits(X, y)).split(X, y)
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        return kind(self.get_n_splits(X, y, groups)).split(X, y, groups)
 
 
 def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:

@@ -49,6 +49,7 @@ def compare(
     repeats: int = 1,
     standardize: bool | None = None,
     kinds: Mapping[str, str] | None = None,
+    groups: Any = None,
     protocols: str | Sequence[str] = DEFAULT_PROTOCOLS,
     learning_curve: bool = True,
     time_limit: float | None = None,
@@ -78,7 +79,10 @@ def compare(
         nearest neighbours are right more often so. Images are used as they are. The report says what was done.
     kinds : dict or None, default=None
         What some columns of a frame are, by name, as for `ancr.table_pipeline`; the others are recognised. ``"id"``
-        names the samples in the report.
+        names the samples in the report, and folds keep the samples of a ``"group"`` together.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Groups of the samples, such as patients, where no column holds them: no group is in a training part and in the
+        test part, nor in two of the folds in which settings are chosen.
     protocols : sequence of {"cv", "paper", "exact"}, default=("cv",)
         Where methods get their settings from: chosen on the training folds, or as the paper has them.
     learning_curve : bool, default=True
@@ -118,7 +122,7 @@ def compare(
     if output is not None:
         with naming("output"):
             check_folder(Path(output) / "report.html", create=True)  # before the work
-    everything = samples_in_memory(X, y, name, image_shape, kinds or {})
+    everything = samples_in_memory(X, y, name, image_shape, kinds or {}, groups)
     if everything.n_unlabelled:
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
     samples = everything.labelled()

@@ -39,6 +39,7 @@ from ancr.classifiers.settings import chosen
 from ancr.comparison.cells import Answers, Cell, CellFile, Given, Key, Machine, Measured
 from ancr.comparison.protocols import Method
 from ancr.comparison.split_sources import Split, SplitSource, learning_share
+from ancr.selection.folds import groups_for
 
 # Seconds between two looks at what was left out for lack of time.
 _LOOK = 1.0
@@ -119,7 +120,7 @@ class Plan:
         split = self.source.split(self.setting, self.draw)
         classifier = self.recipe.build()
         start = time.perf_counter()
-        classifier.fit(split.X, split.y)
+        classifier.fit(split.X, split.y, **groups_for(classifier, split.groups))
         fitted = time.perf_counter()
         predicted, certified_share = predict_certified(classifier, split.queries)
         done = time.perf_counter()

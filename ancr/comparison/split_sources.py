@@ -9,7 +9,7 @@ from functools import cached_property
 from threading import Lock
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import Bunch
 
 from ancr._core.column_scales import dominant_column
@@ -25,7 +25,7 @@ _FOLDS = 5  # unless the user says otherwise
 
 @dataclass(frozen=True)
 class Split:
-    """Training samples with labels, queries with their true labels, and the rows of both in the data set."""
+    """Training samples with labels, queries with their true labels, the rows of both, and groups to keep together."""
 
     X: np.ndarray
     y: np.ndarray
@@ -33,6 +33,7 @@ class Split:
     truth: np.ndarray
     train: np.ndarray
     test: np.ndarray
+    groups: np.ndarray | None = None
 
 
 class SplitSource:
@@ -121,7 +122,8 @@ def _options(samples: Samples, standardize: bool | None, kinds: Mapping[str, str
 
 
 def _column_option(name: str, kind: str) -> tuple[str, str]:
-    return (f"--{kind}", name) if kind in ("drop", "id") else ("--column", f"{name}={kind}")
+    option = {"drop": "--drop", "id": "--id", "group": "--groups"}.get(kind)
+    return (option, name) if option else ("--column", f"{name}={kind}")
 
 
 class UserSource(SplitSource):
@@ -159,7 +161,8 @@ class UserSource(SplitSource):
         self._folds = folds or (self._usual_folds() if samples.is_train is None else None)
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
-        self.settings = (f"{self._folds} folds{often}",) if self._folds else ("given split",)
+        together = "" if samples.groups is None else " of groups"
+        self.settings = (f"{self._folds} folds{together}{often}",) if self._folds else ("given split",)
         self.typical, self.random = self.settings[0], False
         self._check_folds()
         self._parts = self._divide(repeats)
@@ -187,7 +190,8 @@ class UserSource(SplitSource):
         """Digest of samples, labels and split: two files of the same name may hold different data."""
         bunch, state = self.bunch, hashlib.sha256()
         state.update(json.dumps(self.plan.to_data()["columns"]).encode())
-        for part in (bunch.data, bunch.target, bunch.target_names, bunch.train_indices, bunch.test_indices):
+        indices, groups = (bunch.train_indices, bunch.test_indices), self._samples.groups
+        for part in (bunch.data, bunch.target, bunch.target_names, *indices, *([] if groups is None else [groups])):
             part = np.asarray([] if part is None else part)
             part = part.astype("U") if part.dtype.kind == "O" else part
             state.update(f"{part.dtype.str}{part.shape}".encode())
@@ -226,12 +230,21 @@ class UserSource(SplitSource):
         return str(self.bunch.target_names[rarest]), int(counts[rarest])
 
     def _usual_folds(self) -> int:
-        return max(2, min(_FOLDS, self._rarest()[1]))
+        return max(2, min(_FOLDS, self._rarest()[1], self._fewest_groups()))
+
+    def _fewest_groups(self) -> int:
+        """How many groups the class with the fewest has; as many as folds can be without groups."""
+        groups, target = self._samples.groups, self.bunch.target
+        if groups is None:
+            return _FOLDS
+        return min(len(np.unique(groups[target == label])) for label in np.unique(target))
 
     def _check_folds(self) -> None:
         if not self._folds:
             self._check_split()
             return
+        if self._fewest_groups() < 2:
+            raise ValueError("groups: a class lies in a single group, so that it cannot be trained on and tested")
         (name, count), advice = self._rarest(), "add samples of that class or leave it out"
         if count == 1:
             raise ValueError(f"class {name!r} has only 1 sample, which cannot be trained on and tested: {advice}")
@@ -260,14 +273,16 @@ class UserSource(SplitSource):
         bunch = self.bunch
         if not self._folds:
             return [(bunch.train_indices, bunch.test_indices)]
-        folds = [StratifiedKFold(self._folds, shuffle=True, random_state=repeat) for repeat in range(repeats)]
-        return [parts for each in folds for parts in each.split(bunch.data, bunch.target)]
+        kind, groups = StratifiedKFold if self._samples.groups is None else StratifiedGroupKFold, self._samples.groups
+        folds = [kind(self._folds, shuffle=True, random_state=repeat) for repeat in range(repeats)]
+        return [parts for each in folds for parts in each.split(bunch.data, bunch.target, groups)]
 
     def split(self, setting: str, draw: int) -> Split:
         """The `Split` of a fold, its columns prepared as its training part asks for."""
         split = super().split(setting, draw)
-        prepare = self._plans[draw].fit(split.X, split.y)
-        return replace(split, X=prepare(split.X), queries=prepare(split.queries))
+        prepare, groups = self._plans[draw].fit(split.X, split.y), self._samples.groups
+        own = None if groups is None else groups[split.train]
+        return replace(split, X=prepare(split.X), queries=prepare(split.queries), groups=own)
 
     def methods(self, setting: str, protocol: str, draw: int = 0) -> dict[str, Method]:
         """``{name: Method}``; a search looks into the spaces that suit the columns of the draw."""

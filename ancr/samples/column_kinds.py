@@ -13,7 +13,9 @@ from ancr.samples.sentence_vectors import fingerprint, located
 
 KINDS = ("number", "yes/no", "date", "category", "text", "left out")
 # What a user may ask a column to be; a text may name the model that makes its vectors, as in "text:FOLDER".
-ASKED = ("number", "yes/no", "date", "category", "text", "drop", "id")
+ASKED = ("number", "yes/no", "date", "category", "text", "drop", "id", "group")
+# Why a column is left out, by what it was asked to be.
+_LEFT_OUT = {"drop": "as asked", "id": "identifier", "group": "group"}
 _YES = frozenset({"yes", "y", "true", "t", "on", "ja", "j", "oui", "si", "sí", "sim"})
 _NO = frozenset({"no", "n", "false", "f", "off", "nein", "non", "não", "nao"})
 # Besides ISO 8601, which has no format. The order decides where several fit: the American one before the others.
@@ -138,8 +140,8 @@ def _column(name: str, cells: np.ndarray, asked: str) -> Column:
     if asked != base_kind(asked):
         model = located(asked.partition(":")[2])
         return Column(name, "text", model=model, digest=fingerprint(model))
-    if asked in ("drop", "id"):
-        return Column(name, "left out", "as asked" if asked == "drop" else "identifier")
+    if asked in _LEFT_OUT:
+        return Column(name, "left out", _LEFT_OUT[asked])
     is_number = len(cells) == 0 or isinstance(cells[0], float)
     missing = np.isnan(cells.astype(float)) if is_number else np.array([cell is None for cell in cells])
     present, gaps = cells[~missing], bool(missing.mean() >= _FREQUENT) if len(cells) else False

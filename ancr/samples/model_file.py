@@ -23,6 +23,7 @@ from ancr.samples.column_kinds import Column
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.other_classifiers import OtherClassifier
 from ancr.samples.sample_set import Samples
+from ancr.selection.folds import groups_for
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; another major version is refused.
@@ -111,11 +112,19 @@ class Model:
         """Whether the classifier names the training samples that decided."""
         return not isinstance(self.classifier, OtherClassifier)
 
-    def build(self) -> Pipeline:
-        """The fitted pipeline: preparation of the columns, if there is any, and the classifier."""
+    def build(self, groups: np.ndarray | None = None) -> Pipeline:
+        """The fitted pipeline: preparation of the columns, if there is any, and the classifier.
+
+        Parameters
+        ----------
+        groups : ndarray or None
+            Groups of the samples, which a search keeps together in its folds.
+        """
         pipeline = self.plan.of_used().pipeline(clone(self.classifier))
+        name, last = pipeline.steps[-1]
         try:
-            return pipeline.fit(self.samples, self.labels)
+            given = {f"{name}__{key}": value for key, value in groups_for(last, groups).items()}
+            return pipeline.fit(self.samples, self.labels, **given)
         except (TypeError, ArithmeticError) as error:  # values that no check of the parameters foresees
             raise ModelFileError(f"{self.classifier!r} cannot be fitted: {one_line(error)}") from error
 

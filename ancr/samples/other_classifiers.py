@@ -10,6 +10,7 @@ from ancr.axes.spaces import signed_power
 from ancr.classifiers.explanation import Explanation
 from ancr.classifiers.settings import chosen
 from ancr.samples.sample_set import encoded
+from ancr.selection.folds import groups_for
 
 # What a file may hold beside the types that skops knows to be safe: data structures of scikit-learn, and our own step.
 _TRUSTED = frozenset(
@@ -74,10 +75,14 @@ class OtherClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, method: str = "", estimator: Any = None, saved: bytes | None = None) -> None:
         self.method, self.estimator, self.saved = method, estimator, saved
 
-    def fit(self, X: np.ndarray, y: Any) -> "OtherClassifier":
+    def fit(self, X: np.ndarray, y: Any, groups: np.ndarray | None = None) -> "OtherClassifier":
         """Fit the classifier on class numbers in the order of a comparison, so that ties fall alike."""
         self.classes_, target = encoded(np.asarray(y).tolist())
-        self.estimator_ = _read(self.saved) if self.saved is not None else chosen(clone(self.estimator).fit(X, target))
+        if self.saved is not None:
+            self.estimator_ = _read(self.saved)
+        else:
+            new = clone(self.estimator)
+            self.estimator_ = chosen(new.fit(X, target, **groups_for(new, groups)))
         return self
 
     @property

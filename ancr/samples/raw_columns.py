@@ -14,7 +14,7 @@ from ancr.samples.column_kinds import base_kind
 from ancr.samples.table_files import MISSING, Chunk, NotANumberError, as_number, some
 
 # Kinds whose cells are read as text, whatever they look like.
-WORDS = ("yes/no", "date", "category", "text", "id", "drop", "left out")
+WORDS = ("yes/no", "date", "category", "text", "id", "group", "drop", "left out")
 
 
 class RawColumn:

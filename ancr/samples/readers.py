@@ -15,7 +15,15 @@ from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
 from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
 from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
-from ancr.samples.sample_set import DataWarning, Samples, encoded, label_texts, of_images, without_decimals
+from ancr.samples.sample_set import (
+    DataWarning,
+    Samples,
+    checked_groups,
+    encoded,
+    label_texts,
+    of_images,
+    without_decimals,
+)
 from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, cell_text, open_table, some
 
 _USUAL = {
@@ -74,6 +82,8 @@ def read_samples(
     if path.is_dir() or is_list:
         if label is not None:
             raise ValueError(f"--label {label!r}, but {path} holds images; their labels are their folders' names")
+        if kinds:
+            raise ValueError(f"{path} holds images, which have no column {next(iter(kinds))!r}")
         found, ignored = listed_images(table) if table else folder_images(path, follow_links=not pool)
         warn_of_doubts(found, ignored)
         return read_images(found, features, strict)
@@ -81,9 +91,10 @@ def read_samples(
         raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
     if table:
         return read_table(table, target=label, pool=pool, kinds=kinds)
-    if kinds:
+    group = _asked(kinds or {}, "group")
+    if kinds and set(kinds) != {group}:
         raise ValueError(f"{path} is no table: its columns have no names")
-    return read_arrays(path, target=label, pool=pool)
+    return read_arrays(path, target=label, pool=pool, group=group)
 
 
 def read_images(found: Samples, features: str, strict: bool = False) -> Samples:
@@ -117,7 +128,7 @@ def read_table(
     path = table.path
     label = _name_of(path, table.columns, target, "label", needed=not pool)
     kinds = checked_kinds(kinds or {}, [name for name in table.columns if name != label])
-    names = next((name for name, kind in kinds.items() if kind == "id"), None)
+    names, group = _asked(kinds, "id"), _asked(kinds, "group")
     aside = [name for name in ("is_train", *_NAMES) if name in table.columns and name != label and name not in kinds]
     columns = [data] if isinstance(data, str) else list(data or _vector_columns(table, label, *aside))
     if not columns:
@@ -125,10 +136,10 @@ def read_table(
         raise ValueError(f"{path} has no column to learn from{beside}")
     names = names or next((name for name in _NAMES if name in aside), None)
     split = "is_train" if "is_train" in aside else None
-    wanted = list(dict.fromkeys([*columns, *filter(None, [label, names, split])]))
+    wanted = list(dict.fromkeys([*columns, *filter(None, [label, names, split, group])]))
     table.check_columns(wanted)
     labels: list[str | None] = []
-    texts, flags = [], []
+    texts, flags, groups = [], [], []
 
     def noted(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
@@ -136,6 +147,7 @@ def read_table(
             labels.extend(chunk.labels(label) if label else [None] * len(chunk))
             texts.extend(chunk.texts(names) if names else [])
             flags.extend(chunk.flags(split) if split else [])
+            groups.extend(chunk.texts(group) if group else [])
 
     chunks = table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns)))
     samples = Samples.of(
@@ -148,9 +160,15 @@ def read_table(
         is_train=np.array(flags) if flags else None,
         origin=str(path.resolve()),
         label=target or "",
+        groups=checked_groups(f"{path}, column {group!r}", groups) if group else None,
     )
     _warn_of_doubtful_classes(samples)
     return samples
+
+
+def _asked(kinds: Mapping[str, str], kind: str) -> str | None:
+    """The column that is to be of a kind; None if there is none."""
+    return next((name for name, asked in kinds.items() if asked == kind), None)
 
 
 def _rows(table: Table, columns: list[RawColumn]) -> np.ndarray:
@@ -174,14 +192,18 @@ def _vector_columns(table: Table, *others: str) -> list[str]:
 
 
 def read_arrays(
-    path: Path, data: str | Sequence[str] | None = None, target: Target = None, pool: bool = False
+    path: Path,
+    data: str | Sequence[str] | None = None,
+    target: Target = None,
+    pool: bool = False,
+    group: str | None = None,
 ) -> Samples:
-    """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files."""
+    """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files; ``group`` names one of groups."""
     if path.suffix.lower() not in _ARRAYS:
         expected = ", ".join((*_ARRAYS, *TABLES))
         raise ValueError(f"{path} ends in {path.suffix!r}, but expected {expected}")
     read = _npy_pair if path.suffix.lower() == ".npy" else _named_arrays
-    arrays = read(path, data, target, pool)
+    arrays = read(path, data, target, pool, group)
     vectors, labels = numeric_matrix(path, arrays["data"]), arrays.get("labels")
     if labels is not None:
         labels = np.ravel(labels)
@@ -200,23 +222,32 @@ def read_arrays(
         is_train=_split(path, arrays["is_train"], len(vectors)) if "is_train" in arrays else None,
         origin=str(path.resolve()),
         label=target if isinstance(target, str) else "",
+        groups=_groups(path, arrays["groups"], len(vectors)) if group else None,
     )
     samples = replace(samples, target=classes, class_names=class_names)
     _warn_of_doubtful_classes(samples)
     return samples
 
 
-def _named_arrays(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
+def _named_arrays(
+    path: Path, data: str | Sequence[str] | None, target: Target, pool: bool, group: str | None
+) -> dict[str, np.ndarray]:
     """The arrays of a file, with the vectors as ``data`` and the labels, if there are any, as ``labels``."""
     arrays = (read_npz if path.suffix.lower() == ".npz" else read_mat)(path)
     vectors = arrays[_name_of(path, list(arrays), data, "data")]
     label = _name_of(path, list(arrays), target, "label", needed=not pool)
     named = {"data": vectors} | ({"labels": arrays[label]} if label else {})
+    if group:
+        named["groups"] = arrays[_name_of(path, list(arrays), group, "groups")]
     return named | {name: arrays[name] for name in ("class_names", "is_train", "image_names") if name in arrays}
 
 
-def _npy_pair(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
+def _npy_pair(
+    path: Path, data: str | Sequence[str] | None, target: Target, pool: bool, group: str | None
+) -> dict[str, np.ndarray]:
     """The vectors of an ``.npy`` file, and the labels of another."""
+    if group is not None:
+        raise ValueError(f"groups {group!r}, but a .npy file holds a single array; use an .npz file")
     if data is not None:
         raise ValueError(f"data={data!r}, but a .npy file holds a single array without a name")
     beside = path.with_name(f"{path.stem}_labels.npy")
@@ -277,6 +308,13 @@ def _split(path: Path, flags: np.ndarray, count: int) -> np.ndarray:
     return flags.astype(bool)
 
 
+def _groups(path: Path, groups: np.ndarray, count: int) -> np.ndarray:
+    names = [name or "" for name in label_texts(f"{path}, groups", groups)]
+    if len(names) != count:
+        raise ValueError(f"{path}: {len(names)} groups, but {count} samples")
+    return checked_groups(f"{path}, groups", names)
+
+
 def _numbered(vectors: np.ndarray) -> tuple[str, ...]:
     """Names of the columns of an array, which may have units: their numbers, as in Python."""
     return tuple(map(str, range(vectors.shape[1])))
@@ -288,10 +326,11 @@ def samples_in_memory(
     name: str = "data",
     image_shape: tuple[int, int] | None = None,
     kinds: Mapping[str, str] | None = None,
+    groups: object = None,
 ) -> Samples:
     """Arrays or a frame, and labels, of which some may be absent; a frame may have gaps, texts and categories.
 
-    ``kinds`` says what some columns of a frame are to be, as for `read_samples`.
+    ``kinds`` says what some columns of a frame are to be, as for `read_samples`; ``groups`` are those of the samples.
     """
     names, is_frame = getattr(X, "columns", None), hasattr(X, "columns")
     if kinds and not is_frame:
@@ -307,6 +346,13 @@ def samples_in_memory(
     if image_shape is not None and np.prod(image_shape) != vectors.shape[1]:
         raise ValueError(f"image_shape={image_shape}, but samples have {vectors.shape[1]} values")
     named = next((place for place, column in enumerate(columns) if kinds.get(column) == "id"), None)
+    grouped = next((place for place, column in enumerate(columns) if kinds.get(column) == "group"), None)
+    if grouped is not None and groups is None:
+        groups = [cell_text(value) for value in vectors[:, grouped]]
+    if groups is not None:
+        groups = [name or "" for name in label_texts("groups", groups)]
+        if len(groups) != len(vectors):
+            raise ValueError(f"groups must have one entry per sample, {len(vectors)}, got {len(groups)}")
     return Samples.of(
         vectors,
         label_texts("y", y),
@@ -315,6 +361,7 @@ def samples_in_memory(
         features="table" if is_frame else "array",
         columns=columns,
         image_shape=image_shape,
+        groups=None if groups is None else checked_groups("groups", groups),
     )
 
 

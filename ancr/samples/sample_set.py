@@ -51,6 +51,8 @@ class Samples:
         Absolute path of the data; empty for data in memory.
     label : str
         The column of the labels, if the user named it.
+    groups : ndarray of str or None
+        Group of each sample, such as its patient, if the user named a column; folds keep groups together.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Samples:
     image_shape: tuple[int, int] | None = None
     origin: str = ""
     label: str = ""
+    groups: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -138,6 +141,7 @@ class Samples:
             names=self.names[numbers],
             is_train=None if self.is_train is None else self.is_train[numbers],
             image_paths=tuple(self.image_paths[i] for i in numbers) if self.image_paths else (),
+            groups=None if self.groups is None else self.groups[numbers],
         )
 
     def with_labels(self, labels: np.ndarray) -> "Samples":
@@ -238,6 +242,16 @@ def _in_order(where: str, names: list[str]) -> list[str]:
         if first.setdefault(value, name) != name:
             raise ValueError(f"{where}: the labels {first[value]!r} and {name!r} are one number; write them alike")
     return sorted(names, key=values.__getitem__)
+
+
+def checked_groups(where: object, names: Sequence[str]) -> np.ndarray:
+    """Names of groups, at least two; a sample without one is an error."""
+    if "" in names:
+        raise ValueError(f"{where}: row {list(names).index('') + 1} has no group")
+    groups = np.asarray(names, dtype=str)
+    if len(np.unique(groups)) < 2:
+        raise ValueError(f"{where}: all samples are of one group, but folds need at least two")
+    return groups
 
 
 def label_texts(where: str, labels: object) -> list[str | None]:

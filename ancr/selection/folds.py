@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils.validation import has_fit_parameter
 
 from ancr._core.arrays import Array, is_non_numpy, take_rows, to_numpy, unit_rows
 from ancr._core.messages import naming
@@ -72,6 +73,14 @@ class Splits:
         position = np.full(n_samples, -1)
         position[self.used] = np.arange(len(self.used))
         return [_among(position, *fold) for fold in _checked_folds(drawn, n_samples)]
+
+
+def groups_for(estimator: Any, groups: np.ndarray | None) -> dict[str, np.ndarray]:
+    """``{"groups": groups}`` for a search that divides its samples into folds; empty for others, and for one group."""
+    if groups is None or len(np.unique(groups)) < 2:
+        return {}
+    takes = isinstance(estimator, GridSearchCV) or has_fit_parameter(estimator, "groups")
+    return {"groups": groups} if takes else {}
 
 
 def parts_of_classes(samples: np.ndarray, labels: np.ndarray) -> np.ndarray:

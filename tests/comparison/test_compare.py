@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,8 +25,11 @@ from ancr.comparison.charts import FIRST, GREY, interval_chart
 from ancr.comparison.own_methods import load_method
 from ancr.comparison.protocols import rivals
 from ancr.comparison.significance import WIDENING, best_set, judge, outcome, paired_gap
+from ancr.comparison.split_sources import UserSource
 from ancr.comparison.verdict import confusion, missed_by_all
 from ancr.samples.column_plan import SPACES_OF_COLUMNS
+from ancr.samples.model_file import Model
+from ancr.samples.readers import read_samples
 from tests.command_line import invoke
 
 OWN = """
@@ -427,3 +431,70 @@ def test_bad_arguments_are_named(iris, change, message):
     with pytest.raises(ValueError, match=r".") as caught:
         ancr.compare(**arguments)
     assert message in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    """Near-copies of 24 patients whose class has nothing to do with what is measured."""
+    rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("patients") / "patients.csv"
+    patient = rng.permutation(np.repeat(np.arange(24), 5))
+    rows = rng.normal(size=(24, 4))[patient] + 1e-3 * rng.normal(size=(120, 4))
+    labels = np.where(patient % 2, "ill", "well")
+    frame = pd.DataFrame(rows, columns=list("abcd")).assign(patient=patient, target=labels)
+    frame.to_csv(path, index=False)
+    return path, frame
+
+
+def run(*arguments):
+    return invoke([str(each) for each in arguments])
+
+
+def test_groups_stay_together_in_every_fold(patients, tmp_path):
+    """Without groups, near-copies of a patient are in both parts and every answer is right; with them, none can be."""
+    path, frame = patients
+    options = [path, "--methods", "kNN,ANCR", "--no-figures", "--groups", "patient"]
+    result = run("compare", *options, "-o", tmp_path / "apart")
+    assert result.exit_code == 0, result.output
+    assert "5 folds of groups" in result.stdout
+    assert "--groups patient" in result.stdout
+    cells = CellFile(tmp_path / "apart" / "cells.jsonl").cells
+    assert np.mean([cell.measured.accuracy for cell in cells]) < 80
+    source = UserSource(read_samples(path, kinds={"patient": "group"}), kinds={"patient": "group"})
+    split = source.split(source.typical, 0)
+    assert not set(split.groups) & set(source._samples.groups[split.test])
+    X, y, groups = frame[list("abcd")].to_numpy(), frame.target, frame.patient
+    plain, apart = (ancr.compare(X, y, ["kNN"], learning_curve=False, groups=one).best.mean for one in (None, groups))
+    assert plain > 95
+    assert apart < 80
+    for known in (split.groups, None):  # the folds in which settings are chosen
+        search = rivals(None)["kNN"].build().fit(split.X, split.y, groups=known)
+        assert (search.best_score_ > 0.95) == (known is None)
+
+
+def test_groups_reach_the_search_of_train_and_the_audit(patients, tmp_path):
+    path, _ = patients
+    samples = read_samples(path, kinds={"patient": "group"})
+    plan = samples.plan(asked={"patient": "group"})
+    assert plan.names[plan.used[-1]] == "d"
+    model = Model.of(plan.suited(ancr.ANCRClassifierCV()), samples, plan)
+    assert model.build()[-1].best_score_ > 0.95
+    assert model.build(samples.groups)[-1].best_score_ < 0.8
+    assert run("train", path, "--groups", "patient", "-o", tmp_path / "model.npz").exit_code == 0
+    assert run("predict", tmp_path / "model.npz", path, "-o", tmp_path / "x.csv").exit_code == 0
+    found = re.findall(r"about (\d+) ", run("audit", path, "-o", tmp_path / "a").stdout)
+    apart = re.findall(r"about (\d+) ", run("audit", path, "--groups", "patient", "-o", tmp_path / "b").stdout)
+    assert int(found[0]) == 0 < int(apart[0])
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a"] * 150, "all samples are of one group"),
+        (["a"] * 149, "groups must have one entry per sample, 150, got 149"),
+        ([None] + ["a", "b"] * 74 + ["a"], "row 1 has no group"),
+        (["a"] * 50 + ["b"] * 50 + ["c"] * 50, "a class lies in a single group"),
+    ],
+)
+def test_groups_that_cannot_be_kept_together_are_one_line(iris, groups, message):
+    with pytest.raises(ValueError, match=message):
+        ancr.compare(*iris, ["kNN"], groups=groups)
