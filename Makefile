@@ -12,6 +12,8 @@ KILLS    ?= 25
 WRITE    ?=
 # Which tests `make test-all` runs, for pytest; nothing means all of them.
 SELECT   ?=
+# The older commit of `make bench-compare`.
+REV      ?= HEAD~20
 # What the studio opens; nothing means digits.
 DATA     ?=
 
@@ -20,7 +22,7 @@ OLDEST   := .venv-oldest
 # The oldest versions of the dependencies have no wheels for the newest Python.
 OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))
 
-.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs release bench clean
+.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs release bench bench-compare clean
 help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make studio      set up and open the page: try, label, audit, compare (DATA= for your own data)"
@@ -30,7 +32,8 @@ help:
 	@echo "make campaign    100,000 problems against a reference, kills, bad inputs (PROBLEMS= SEED= MINUTES= KILLS=)"
 	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
 	@echo "make docs        the site, in docs/_build/html;   make release   wheel and sdist, checked in clean environments"
-	@echo "make bench       every benchmark;  make clean   forget the environment"
+	@echo "make bench       every benchmark;  make bench-compare REV=HEAD~20   times as multiples of an older commit's"
+	@echo "make clean       forget the environment"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ancr needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -129,6 +132,9 @@ release: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+bench-compare: $(VENV)/.test
+	$(BIN)/python benchmarks/compare_revisions.py $(REV)
 
 clean:
 	rm -rf $(VENV) $(VENV)-* docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst dist

@@ -1,8 +1,11 @@
 """The built site in a real browser: search, no errors, a phone, the dark theme. ``make docs`` builds it first."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+
+from ancr.cli import main
 
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
 pytestmark = [
@@ -12,9 +15,28 @@ pytestmark = [
 PAGES = (
     "index",
     "get_started",
+    "faq",
+    "tables",
+    "photos",
+    "texts",
+    "sizes",
+    "how_many_labels",
+    "labels",
+    "imbalance",
     "when_to_use",
+    "choosing",
     "comparing",
+    "reproduce",
+    "deploy",
+    "gpu",
+    "cluster",
+    "offline",
     "api",
+    "cli",
+    "glossary",
+    "guide",
+    "background/choosing",
+    "background/labels",
     "auto_examples/index",
     "generated/ancr.ANCRClassifier",
 )
@@ -46,6 +68,44 @@ def test_the_search_finds_a_classifier(browser):
     opened.wait_for_selector("#search-results li a")
     found = opened.locator("#search-results li a").all_inner_texts()
     assert any("ANCRClassifier" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("categorical", "My table"),
+        ("missing", "My table"),
+        ("tf-idf", "My texts"),
+        ("deploy", "Deploy a model"),
+        ("docker", "Deploy a model"),
+        ("imbalanced", "Imbalanced classes"),
+        ("active learning", "How many labels?"),
+        ("windows", "Get started"),
+        ("FAQ", "How do I …? (FAQ)"),
+        ("fair comparison", "How do I …? (FAQ)"),
+    ],
+)
+def test_the_search_finds_what_people_ask_for(browser, words, page):
+    opened = visit(browser, "search")
+    opened.goto((SITE / "search.html").as_uri() + f"?q={quote(words)}")
+    opened.wait_for_function("document.querySelector('.search-summary')?.textContent.match(/\\d/)")
+    found = [text.strip() for text in opened.locator("#search-results li > a").all_inner_texts()]
+    assert any(text.startswith(page) for text in found[:10]), found[:10]
+
+
+def test_every_question_is_two_clicks_away(browser):
+    opened = visit(browser, "index")
+    opened.locator("nav a:visible", has_text="How-to").first.click()
+    pages = {link.get_attribute("href") for link in opened.locator(".bd-article a").all()}
+    assert {f"{page}.html" for page in PAGES[3:18]} <= {link.partition("#")[0] for link in pages if link}
+
+
+def test_the_page_of_the_command_line_has_every_option():
+    page = (SITE / "cli.html").read_text(encoding="utf-8")
+    for name, command in main.commands.items():
+        assert f'id="ancr-{name}"' in page
+        for option in (option for parameter in command.params for option in parameter.opts if option.startswith("--")):
+            assert option in page
 
 
 def test_dark_and_light_differ(browser):
