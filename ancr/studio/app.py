@@ -60,6 +60,10 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
         "/api/surest": lambda request: views.surest(request.query_params.get("label")),
         "/api/samples": lambda request: site.samples(request),
+        "/api/map/colours": lambda request: {
+            **studio.map.colours(request.query_params.get("by", "label")),
+            "start": studio.start,
+        },
         "/api/audit": lambda request: views.audit(),
         "/api/compare": lambda request: views.comparison(),
         "/api/confused": lambda request: views.confused(request.query_params),
@@ -73,6 +77,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/events", site.events),
         Route("/api/picture/{id}", site.picture),
         Route("/api/browse", site.browse),
+        Route("/api/map", site.map),
         Route("/api/controls", site.controls, methods=["POST"]),
         Route("/api/answer", site.answer, methods=["POST"]),
         Route("/api/image", site.image, methods=["POST"]),
@@ -218,6 +223,11 @@ class _Site:
         wanted, browse = request.query_params, self.studio.browse
         matching = await asyncio.to_thread(browse.search.matches, wanted.get("text", "")[:_LONGEST_SEARCH])
         return await self._read(lambda: {**browse.order(wanted, matching), "start": self.studio.start})
+
+    async def map(self, request: Request) -> Response:
+        """Where samples lie; worked out beside the thread of the state."""
+        layout = request.query_params.get("layout", "pca")
+        return Json({**await asyncio.to_thread(self.studio.map.places, layout), "start": self.studio.start})
 
     def samples(self, request: Request) -> list[dict[str, Any]]:
         """Samples by the numbers that a page has from this start."""

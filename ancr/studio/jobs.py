@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ancr.studio import insights
+from ancr.axes.spaces import Space, named_space
+from ancr.samples.column_plan import ColumnPlan
+from ancr.studio import insights, layouts
 from ancr.studio.actions import ActionError
 from ancr.studio.apart import Beside, run_apart
 from ancr.studio.openings import Source
@@ -19,8 +21,9 @@ from ancr.studio.worker import Background, Worker
 
 # Samples ranked ahead of the one that is asked for.
 _AHEAD = 12
-# Work that a person asks for.
-LONG = ("audit", "choose", "compare")
+# Work that a person asks for: that of labelled samples, and the map of all.
+_OF_LABELS = ("audit", "choose", "compare")
+LONG = (*_OF_LABELS, "layout")
 # Labelled samples up to which ranks and estimates are worked out in a thread.
 _MOST_HERE = 300
 # Seconds without an action before estimates and ranks are brought up to date.
@@ -55,7 +58,7 @@ class Jobs:
     n_guessed : int
         How often there were new guesses.
     results, problems : dict
-        What audits, searches and comparisons found, and why one failed, by name.
+        What long work found, and why one failed, by name.
     progress : dict
         ``{name: {"done", "total"}}`` of long work.
     """
@@ -165,10 +168,10 @@ class Jobs:
         self._awaited = left
 
     def start(self, name: str) -> None:
-        """Begin an audit, a search for settings or a comparison, unless it runs."""
+        """Begin an audit, a search for settings, a comparison or a map, unless it runs."""
         if self.long.is_busy(name):
             return
-        if not self.recogniser.is_ready():
+        if name in _OF_LABELS and not self.recogniser.is_ready():
             raise ActionError("Label samples of at least two classes first.")
         self.problems.pop(name, None)
         self.progress.pop(name, None)
@@ -178,14 +181,31 @@ class Jobs:
             "audit": (insights.audit_of, (held_out,)),
             "choose": (insights.chosen_settings, ()),
             "compare": (insights.compared, (source.data,)),
+            "layout": (layouts.neighbourhoods, (source.data.vectors, *self._on_map())),
         }
         function, arguments = work[name]
         report, is_cancelled = partial(self._report_progress, name), self._cancelled[name].is_set
-        self.long.request(name, lambda: run_apart(function, (self._snapshot(), *arguments), report, is_cancelled))
+
+        def run() -> Any:
+            first = (self._snapshot(),) if name in _OF_LABELS else ()
+            return run_apart(function, (*first, *arguments), report, is_cancelled)
+
+        self.long.request(name, run)
         self._tell()
 
+    def directions(self) -> np.ndarray:
+        """All samples along the two directions in which they differ most; of words in a process of its own."""
+        vectors = self.source.data.vectors
+        if vectors.dtype.kind == "O":
+            return self._beside.ask(layouts.principal, *self._on_map())
+        return layouts.principal(vectors, *self._on_map())
+
+    def _on_map(self) -> tuple[ColumnPlan, Space]:
+        """How samples are prepared for a map: as the data was opened with, so that it stays as it is."""
+        return self.source.plan, named_space(self.source.classifier.space)
+
     def cancel(self, name: str) -> None:
-        """End an audit, a search or a comparison; what was found before stays."""
+        """End long work; what was found before stays."""
         self._cancelled[name].set()
         self.long.drop(name)
         self._tell()

@@ -115,7 +115,7 @@ class Views:
         """What became of a sample."""
         state = self.state
         marks = {name: index in marked for name, marked in state.marks.items()}
-        return {"id": state.ids[index], "label": state.labels[index], **marks}
+        return {"id": state.ids[index], "number": index + 1, "label": state.labels[index], **marks}
 
     def checked(self, confidence: float) -> float:
         """The confidence of a guess, not above what labels that were left out support."""

@@ -20,6 +20,7 @@ from ancr.studio.openings import Source
 from ancr.studio.picture_cache import PictureCache
 from ancr.studio.project import open_journal, opened_state
 from ancr.studio.recogniser import Query, Recogniser
+from ancr.studio.sample_map import SampleMap
 from ancr.studio.sample_pictures import Pictures
 from ancr.studio.views import Views
 from ancr.studio.worker import Worker
@@ -46,8 +47,8 @@ class Studio:
         Takes the jobs ``"act"`` (a tab and a dict) and ``"read"`` (a function without arguments).
     jobs : Jobs
         Work in the background, and what it has found.
-    views, browse : Views, Browse
-        What a page shows, and how it finds samples.
+    views, browse, map : Views, Browse, SampleMap
+        What a page shows, how it finds samples, and where they lie.
     serial : int
         Grows with everything that a page would show differently.
     notes : list of str
@@ -78,7 +79,7 @@ class Studio:
         self._answers = {is_quick: Worker({"answer": self._on_answer}, "answers") for is_quick in (True, False)}
         self.jobs = Jobs(source, self.state, self.recogniser, self.worker, self._tell)
         self.views = Views(source, self.state, self.recogniser, self.pictures, self.jobs)
-        self.browse = Browse(self.views)
+        self.browse, self.map = Browse(self.views), SampleMap(self.views)
         self.worker.submit("read", self.jobs.refresh).result()
 
     def overview(self, tab: str = "") -> dict[str, Any]:

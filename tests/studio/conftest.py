@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.studio.browsing import Process
+
 pytest.importorskip("starlette", reason="the studio needs starlette")
 pytest.importorskip("httpx", reason="the client of the tests needs httpx")
 
@@ -70,3 +72,44 @@ def blobs(tmp_path):
     path = tmp_path / "blobs.csv"
     path.write_text("\n".join(lines) + "\n")
     return path, truth
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a studio at a width; at the end nothing may be on the console, and nothing asked for from elsewhere."""
+    pages, contexts = [], []
+
+    def open_page(process, width=1280, height=900, view="", **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.messages, page.foreign = [], []
+        page.on("console", lambda message: page.messages.append(message.text))
+        page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.on("dialog", lambda dialog: page.messages.append("a dialog"))
+        home = process.address.partition("?")[0]
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((home, "data:", "blob:")) else page.foreign.append(request.url)
+            ),
+        )
+        page.goto(process.address)
+        page.wait_for_selector("[role=tab][aria-selected=true]")
+        if view:
+            page.click(f"#tab-{view}")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        assert page.messages == []
+        assert page.foreign == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def digits(tmp_path):
+    with Process(tmp_path) as process:
+        yield process

@@ -12,50 +12,9 @@ pytestmark = pytest.mark.all
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-@pytest.fixture
-def visit(browser):
-    """Open a studio at a width; at the end nothing may be on the console, and nothing asked for from elsewhere."""
-    pages, contexts = [], []
-
-    def open_page(process, width=1280, height=900, view="", **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.messages, page.foreign = [], []
-        page.on("console", lambda message: page.messages.append(message.text))
-        page.on("pageerror", lambda error: page.messages.append(str(error)))
-        page.on("dialog", lambda dialog: page.messages.append("a dialog"))
-        home = process.address.partition("?")[0]
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith((home, "data:", "blob:")) else page.foreign.append(request.url)
-            ),
-        )
-        page.goto(process.address)
-        page.wait_for_selector("[role=tab][aria-selected=true]")
-        if view:
-            page.click(f"#tab-{view}")
-        pages.append(page)
-        return page
-
-    yield open_page
-    for page in pages:
-        assert page.messages == []
-        assert page.foreign == []
-    for context in contexts:
-        context.close()
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture
-def digits(tmp_path):
-    with Process(tmp_path) as process:
-        yield process
 
 
 def draw_seven(page):
@@ -443,7 +402,7 @@ def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
 def test_every_width_and_theme(home, visit, width, height, scheme):
     with Process(home) as process:
         page = visit(process, width, height, color_scheme=scheme, reduced_motion="reduce")
-        for view in ("try", "label", "browse", "audit", "compare"):
+        for view in ("try", "label", "browse", "map", "audit", "compare"):
             page.click(f"#tab-{view}")
             page.wait_for_selector("main h2")
             page.wait_for_timeout(250)

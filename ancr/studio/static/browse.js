@@ -2,17 +2,19 @@
 import { ask, latest } from "/static/api.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { asked, kindOf, mayReload, ranges } from "/static/logic.js";
+import { asked, kindOf, mayReload } from "/static/logic.js";
 import { Empty, Known, count, percent } from "/static/parts.js";
+import { keeper } from "/static/samples.js";
 import { SelectionBar, keepTo, select, selected } from "/static/selection.js";
 import { openViewer } from "/static/viewer.js";
 
-const KEPT = 3000, WAIT = 150;
+const WAIT = 150;
 const STATUSES = [["", "all"], ["waiting", "unlabelled"], ["skipped", "skipped"], ["labelled", "labelled"], ["changed", "changed by you"], ["suspicious", "suspicious"], ["excluded", "excluded"], ["held out", "held out"]];
 const SORTS = [["number", "data's order"], ["name", "name"], ["label", "label"], ["guess", "guess"], ["confidence", "confidence"], ["doubt", "suspicion"]];
 const NOTHING = { text: "", status: "", label: "", guess: "", least: "", most: "", sort: "number", down: false };
 
-let studio, root = null, found = null, known = new Map(), stale = new Set(), window_ = [0, 0], wanted = { ...NOTHING }, table = false, newer = false, inside = false, chosenOnly = false, timer = null, problem = false;
+let studio, root = null, found = null, window_ = [0, 0], wanted = { ...NOTHING }, table = false, newer = false, inside = false, timer = null, problem = false;
+const samples = keeper(() => found.start, () => draw());
 
 export function open(shared, panel) {
   studio = shared;
@@ -29,15 +31,10 @@ export function close() {
 
 export function redraw() { draw(); }
 
-// Show only what is selected: Map leads here.
-export function showSelected() { chosenOnly = true; wanted = { ...NOTHING }; found = null; }
-
 export function update(shared, news = {}) {
   if (!root) return;
-  if (found && found.start !== studio.state.start) { keepTo(studio.state); found = null; known = new Map(); stale = new Set(); wanted = { ...NOTHING }; chosenOnly = false; search(); return; }
-  const touched = new Set((news.touched || []).map((one) => one.id)), all = news.more || "guessed" in news;
-  for (const [number, sample] of known) if (all || touched.has(sample.id)) stale.add(number);
-  if (stale.size) need(...window_);
+  if (found && found.start !== studio.state.start) { keepTo(studio.state); found = null; samples.forget(); wanted = { ...NOTHING }; search(); return; }
+  if (samples.hear(news)) need(...window_);
   if (news.more || "guessed" in news || news.touched?.length) {
     if (depends() && mayReload({ inside, ticked: selected.size })) search();
     else if (depends()) newer = true;
@@ -52,7 +49,7 @@ const search = latest(async () => {
   const answer = await ask(`/api/browse?${asked(wanted)}`).catch(() => null);
   problem = !answer;
   if (!answer || !root) { draw(); return; }
-  found = chosenOnly ? { ...answer, numbers: answer.numbers.filter((number) => selected.has(number)) } : answer;
+  found = answer;
   newer = false;
   draw();
 });
@@ -64,24 +61,7 @@ function change(fields, soon = false) {
   draw();
 }
 
-// The samples that are seen are asked for, those that were seen long ago forgotten.
-const load = latest(async (numbers) => {
-  const { start } = found, missing = numbers.filter((number) => !known.has(number) || stale.has(number));
-  for (let i = 0; i < missing.length; i += 200) {
-    const part = missing.slice(i, i + 200).sort((a, b) => a - b);
-    const samples = await ask(`/api/samples?start=${start}&numbers=${ranges(part)}`);
-    samples.forEach((sample, place) => { known.set(part[place], sample); stale.delete(part[place]); });
-  }
-  for (const number of known.keys()) { if (known.size <= KEPT) break; if (!numbers.includes(number)) known.delete(number); }
-  if (missing.length) draw();
-});
-const need = (first, last) => { window_ = [first, last]; if (found) load(found.numbers.slice(first, last)); };
-
-const sampleAt = (place) => known.get(found.numbers[place]);
-async function promised(place) {
-  if (!sampleAt(place) || stale.has(found.numbers[place])) known.set(found.numbers[place], (await ask(`/api/samples?start=${found.start}&numbers=${found.numbers[place]}`))[0]);
-  return sampleAt(place);
-}
+const need = (first, last) => { window_ = [first, last]; if (found) samples.load(found.numbers.slice(first, last)); };
 
 function sortBy(name) { change({ sort: name, down: wanted.sort === name ? !wanted.down : false }); }
 
@@ -101,7 +81,7 @@ function Filters() {
   const pick = (name, title, options) => html`<div class="field"><label for=${`by-${name}`}>${title}</label>
     <select id=${`by-${name}`} value=${wanted[name]} onChange=${(event) => change({ [name]: value(event) })}>${options.map(([one, text]) => html`<option key=${one} value=${one}>${text}</option>`)}</select></div>`;
   const names = [["", "any"], ...classes.map((one) => [one.label, one.label])];
-  const isSet = depends() || wanted.text || chosenOnly;
+  const isSet = depends() || wanted.text;
   return html`<form class="filters" role="search" onSubmit=${(event) => { event.preventDefault(); change({}); }}>
     <div class="field wide"><label for="search">Search</label><input type="search" id="search" autocomplete="off" maxlength="500" placeholder=${studio.state.columns.length ? `words, or ${example()}` : "words in a name"} onInput=${(event) => change({ text: value(event) }, true)} /></div>
     ${pick("status", "Status", STATUSES)}${pick("label", "Label", names)}${pick("guess", "Guess", names)}
@@ -114,7 +94,6 @@ function Filters() {
 
 function clear() {
   document.getElementById("search").value = "";
-  chosenOnly = false;
   change({ ...NOTHING });
 }
 
@@ -129,13 +108,13 @@ function Samples() {
   if (!found) return html`<p class="quiet busy">One moment</p>`;
   const n = found.numbers.length;
   const hold = (held) => () => { inside = held; };
-  return html`<p class="summary" role="status"><span id="found">${n === found.total ? `${count(n)} samples` : `${count(n)} of ${count(found.total)} samples`}</span>${chosenOnly ? ", selected on the map" : ""}
+  return html`<p class="summary" role="status"><span id="found">${n === found.total ? `${count(n)} samples` : `${count(n)} of ${count(found.total)} samples`}</span>
       ${newer && html` <button data-key="newer" onClick=${() => search()}>Update the list</button>`}</p>
     ${!n && html`<${Empty} title="No sample is like this."><p>Search for fewer words, or clear the filters.</p><//>`}
     <div onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>
-    <${Grid} id="samples" label="Samples" count=${n} sample=${sampleAt} need=${need} stamp=${found} kind=${kindOf(studio.state)} columns=${table ? columnsOf() : null}
+    <${Grid} id="samples" label="Samples" count=${n} sample=${(place) => samples.at(found.numbers[place])} need=${need} stamp=${found} kind=${kindOf(studio.state)} columns=${table ? columnsOf() : null}
       isSelected=${(place) => selected.has(found.numbers[place])} select=${(places, want) => { select(places.map((place) => found.numbers[place]), want); draw(); }}
-      open=${(place) => openViewer({ count: n, sample: promised }, place)} /></div>`;
+      open=${(place) => openViewer({ count: n, sample: (at) => samples.promised(found.numbers[at]) }, place)} /></div>`;
 }
 
 function draw() {

@@ -7,10 +7,11 @@ import * as audit from "/static/audit.js";
 import * as browse from "/static/browse.js";
 import * as compare from "/static/compare.js";
 import * as label from "/static/label.js";
+import * as map from "/static/map.js";
 import * as attempt from "/static/try.js";
 import * as viewer from "/static/viewer.js";
 
-const views = { try: attempt, label, browse, audit, compare };
+const views = { try: attempt, label, browse, map, audit, compare };
 const panel = document.getElementById("view");
 const tabs = [...document.querySelectorAll("[role=tab]")];
 const studio = { state: null, refresh, act, attempt: attempt.pick, redraw: () => views[shown].redraw?.() };
