@@ -64,6 +64,7 @@ def _steps(dtype: str) -> list[tuple[str, Callable[[], object]]]:
     return [
         ("the exact solver", lambda: use(ancr.ANCRClassifier())()),
         ("its certificate", lambda: ancr.solve(X, queries).verify()),
+        ("many queries over few atoms", lambda: ancr.solve(X[::4], np.tile(queries, (30, 1)))),
         ("non-negative codes", lambda: use(ancr.NRCClassifier())()),
         ("relaxed codes", lambda: use(ancr.ANCRClassifier(relaxation=1.0))()),
         ("kernels", lambda: use(ancr.ANCRClassifier(space="rbf"))()),

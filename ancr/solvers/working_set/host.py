@@ -31,7 +31,8 @@ from ancr.dictionary.products import Queries
 from ancr.solvers.about_query import about_queries
 from ancr.solvers.contract import ExactSolver, pieces, stop_if_asked
 from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, system_of
-from ancr.solvers.working_set.layout import laid_out, max_rounds
+from ancr.solvers.working_set.layout import exceeds_rounding, laid_out, max_rounds
+from ancr.solvers.working_set.pivoting import FEW_ATOMS, MANY_QUERIES, find_supports
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, largest_of_rows, roundings, shortest
 
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
@@ -131,7 +132,7 @@ class HostWorkingSet(ExactSolver):
         """The problem in double precision, if H is kept and single precision would not do; decides whether it is."""
         dictionary = problem.dictionary
         # Unless the ridge exceeds rounding, dependent atoms would look independent in a single-precision H.
-        in_double = dictionary.is_single and not _exceeds_rounding(problem.standard_form.problem)
+        in_double = dictionary.is_single and not exceeds_rounding(problem.standard_form.problem)
         size = dictionary.n_atoms**2 * (8 if in_double else dictionary.itemsize)
         # Without coordinates there is no other way; the space has made sure that the matrix fits.
         self.keeps_matrix = size <= self.gram_budget or not dictionary.has_coordinates
@@ -191,17 +192,10 @@ class HostWorkingSet(ExactSolver):
         return products, scale, error / np.sqrt(self.weight)  # for an atom whose norm in H is one
 
 
-def _exceeds_rounding(problem: Problem) -> bool:
-    """Whether the ridge is larger than the rounding of a single-precision H."""
-    diagonal = problem.quadratic.diagonal(problem.dictionary)
-    return problem.quadratic.ridge > 1e-5 * float(diagonal.max())
-
-
 class SingleProducts:
     """Products of all atoms with double-precision vectors, in single precision: half the cost, and a known error.
 
-    A solver needs such products to the last digit for the atoms that it uses; for the others it only has to know that
-    they do not matter. It recomputes those in doubt.
+    A solver needs them to the last digit for the atoms that it uses, and recomputes those of others that are in doubt.
 
     Parameters
     ----------
@@ -328,8 +322,11 @@ class Run:
         todo, capacity, n = np.arange(len(self.queries)), FIRST_CAPACITY, self.problem.dictionary.n_atoms
         if self._solver.starts_whole:
             todo = self._left_by_dense_codes(todo, whole=True)
+        self.reserve(min(n, capacity))
+        if n <= FEW_ATOMS and len(todo) >= MANY_QUERIES and self._keeps_matrix and self._is_plain:
+            find_supports(self.program, self.linear, self._found)
         while len(todo):
-            self.reserve(max(self.support.shape[1], min(n, capacity)))
+            self.reserve(min(n, capacity))
             (self.with_matrix if self._keeps_matrix else self.without_matrix)(todo)
             todo = todo[self.found[todo, 1] == self._kernels.NEEDS_CAPACITY]
             capacity *= 2
@@ -384,6 +381,10 @@ class Run:
         unit, wanted = np.finfo(float).eps * terms, self._solver.tol * squares / np.where(total > 0.0, total, 1.0)
         return np.maximum(SHARE_OF_GAP * wanted, 32.0 * unit), roundings(self._solver.source) * unit > 0.25 * wanted
 
+    @property
+    def _is_plain(self) -> bool:
+        return self.problem.constraint.nonnegative and not self.rank_one.any() and bool((self.banned < 0).all())
+
     def finished(self) -> np.ndarray:
         """Which queries reached the optimum."""
         return self.found[:, 1] == self._kernels.FINISHED
@@ -403,9 +404,8 @@ class Run:
         """Let supports grow to ``capacity`` atoms."""
         rows, known = self.support.shape
         if capacity > known:
-            support, code = np.zeros((rows, capacity), np.int64), np.zeros((rows, capacity))
-            support[:, :known], code[:, :known] = self.support, self.code
-            self.support, self.code = support, code
+            more = np.zeros((rows, capacity - known))
+            self.support, self.code = np.hstack([self.support, more.astype(np.int64)]), np.hstack([self.code, more])
 
     def with_matrix(self, todo: np.ndarray) -> None:
         """Solve each query to the end, pricing through rows of H."""

@@ -55,6 +55,12 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
     )
 
 
+def exceeds_rounding(problem: Problem) -> bool:
+    """Whether the ridge is larger than the rounding of a single-precision H."""
+    diagonal = problem.quadratic.diagonal(problem.dictionary)
+    return problem.quadratic.ridge > 1e-5 * float(diagonal.max())
+
+
 def max_rounds(problem: Problem) -> int:
     """Rounds that a query may take: a few for each atom that a support can hold. It is not converged after that."""
     dictionary, quadratic = problem.dictionary, problem.quadratic
