@@ -181,16 +181,17 @@ class Solution:
         return replace(self, **taken, queries=self.queries.take(chosen), history=history)
 
     @classmethod
-    def join(cls, parts: Sequence[Solution]) -> Solution:
-        """The solutions of consecutive blocks of queries as one."""
-        return parts[0] if len(parts) == 1 else cls(**cls._joined(parts))
+    def join(cls, parts: Sequence[Solution], rows: Array | None = None) -> Solution:
+        """The solutions of consecutive blocks of queries as one; ``rows``, if at hand, are those of all of them."""
+        return parts[0] if len(parts) == 1 else cls(**cls._joined(parts, rows))
 
     @classmethod
-    def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
+    def _joined(cls, parts: Sequence[Any], rows: Array | None) -> dict[str, Any]:
         names = ("sorted_codes", "n_iter", "converged")
         joined = {name: concat([getattr(part, name) for part in parts]) for name in names}
         histories = [part.history for part in parts if part.history is not None]
-        rows, terms = concat([part.queries.rows for part in parts]), Terms.join([part.queries.terms for part in parts])
+        rows = concat([part.queries.rows for part in parts]) if rows is None else rows
+        terms = Terms.join([part.queries.terms for part in parts])
         joined["queries"] = Queries.of(parts[0].queries.dictionary, rows, terms=terms)
         return {**joined, "problem": parts[0].problem, "history": _side_by_side(histories) if histories else None}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -254,7 +255,57 @@ class Coder:
         if terms is not None and (reason := self.solver.objection_to(terms)):
             raise ValueError(f"prices cannot be combined with solver={self.solver.name!r} here: {reason}")
         parts = self.map(queries, lambda solution: solution, history=history, terms=terms)
-        return type(parts[0]).join(parts)
+        as_given = self.scale is None and self.space.to_rows is None
+        return type(parts[0]).join(parts, queries if as_given else None)
+
+    def blocks(
+        self, queries: Any, *, exclude: Any = None, prices: Any = None, start: Any = None, size: int = 2**14
+    ) -> Iterator[tuple[slice, Solution]]:
+        """Code queries block by block: for more of them than memory holds.
+
+        No more than a block is read, coded or kept at a time, so queries, masks and prices may be memory maps, and
+        codes can be written to one, dense or sparse, or counted and forgotten.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_features)
+            Rows are queries, used as given. Anything with a shape that gives rows by a slice.
+        exclude, prices, start : array-like, Solution, Locality, callable or None
+            As in `solve`, for all queries.
+        size : int, default=16384
+            Queries in a block.
+
+        Yields
+        ------
+        rows : slice
+            Which queries.
+        solution : Solution
+            Theirs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ancr import prepare
+        >>> endmembers, pixels = np.eye(3), np.random.default_rng(0).random((1000, 3))
+        >>> shares = np.empty((1000, 3))  # or np.lib.format.open_memmap("shares.npy", "w+", shape=(1000, 3))
+        >>> for rows, solution in prepare(endmembers, alpha=0.0).blocks(pixels, size=256):
+        ...     shares[rows] = solution.toarray()
+        >>> bool(np.allclose(shares.sum(axis=1), 1.0))
+        True
+        """
+        if not isinstance(size, Integral) or size < 1:
+            raise ValueError(f"size must be a whole number of at least 1, got {size!r}")
+        queries = queries if hasattr(queries, "shape") else np.asarray(queries)
+        start, each = start.codes if isinstance(start, Solution) else start, callable(prices) or np.ndim(prices) < 2
+        own = {"exclude": exclude, "start": start, "prices": None if each else prices}
+        own = {name: value for name, value in own.items() if value is not None}
+        for name, value in own.items():
+            if (n_rows := np.shape(value)[0] if np.ndim(value) else 0) != queries.shape[0]:
+                raise ValueError(f"{name} must have a row for each of {queries.shape[0]} queries, got {n_rows}")
+        for first in range(0, queries.shape[0], int(size)):
+            rows = slice(first, min(first + int(size), queries.shape[0]))
+            options = ({"prices": prices} if each else {}) | {name: value[rows] for name, value in own.items()}
+            yield rows, self.solve(queries[rows], **options)
 
     def map(self, rows: Array, then: Callable[[Solution], Any], **options: Any) -> list[Any]:
         """Results of ``then(solution)`` on each block of checked queries; ``options`` are those of `Solver.map`."""

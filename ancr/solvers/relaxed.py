@@ -272,10 +272,10 @@ class RelaxedSolution(Solution):
         return self.inner.sorted_codes
 
     @classmethod
-    def _joined(cls, parts: Sequence[RelaxedSolution]) -> dict[str, Any]:
+    def _joined(cls, parts: Sequence[RelaxedSolution], rows: Any) -> dict[str, Any]:
         inner = Solution.join([part.inner for part in parts])
         near = None if parts[0].near is None else concat([part.near for part in parts])
-        return {**super()._joined(parts), "inner": inner, "in_set": parts[0].in_set, "near": near}
+        return {**super()._joined(parts, rows), "inner": inner, "in_set": parts[0].in_set, "near": near}
 
     @classmethod
     def _spread(cls, parts: Sequence[OverSomeAtoms], problem: Problem, queries: Queries) -> dict[str, Any]:

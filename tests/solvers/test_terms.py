@@ -195,3 +195,45 @@ def test_codes_that_overflow_by_a_price_are_not_converged():
         solution = solve(atoms, queries, alpha=1e-3, constraint="free", prices=np.full(3, 1e60))
     assert not solution.converged.any()
     assert not solution.verify().any()
+
+
+def test_blocks_give_what_one_call_gives(tmp_path):
+    """Queries, masks and codes in memory maps; what is asked for goes with its queries."""
+    rng = np.random.default_rng(4)
+    atoms, mask, prices = rng.normal(size=(7, 5)), rng.random((40, 7)) < 0.2, rng.random((40, 7))
+    np.save(tmp_path / "queries.npy", rng.normal(size=(40, 5)))
+    queries = np.load(tmp_path / "queries.npy", mmap_mode="r")
+    mask[:, 0] = False
+    coder = prepare(atoms, alpha=0.1)
+    for options in (
+        {},
+        {"exclude": mask, "prices": prices, "start": rng.dirichlet(np.ones(7), size=40)},
+        {"exclude": sparse.csr_array(mask), "prices": prices[0], "start": coder.solve(queries)},
+        {"exclude": rng.integers(-1, 7, size=40), "prices": Locality(0.1)},
+    ):
+        codes = np.lib.format.open_memmap(tmp_path / "codes.npy", "w+", shape=(40, 7))
+        for rows, solution in coder.blocks(queries, size=16, **options):
+            codes[rows] = solution.toarray()
+            assert solution.verify().all()
+        np.testing.assert_allclose(codes, coder.solve(queries, **options).toarray(), atol=1e-9)
+
+
+def test_prices_of_as_many_atoms_as_queries_are_those_of_the_atoms():
+    rng = np.random.default_rng(5)
+    atoms, queries, prices = rng.normal(size=(6, 4)), rng.normal(size=(6, 4)), rng.random(6)
+    coder = prepare(atoms)
+    found = [solution.toarray() for _, solution in coder.blocks(queries, prices=prices, size=4)]
+    np.testing.assert_allclose(np.vstack(found), coder.solve(queries, prices=prices).toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "size must be a whole number"),
+        ({"exclude": [0, 1]}, "exclude must have a row for each of 3 queries, got 2"),
+        ({"prices": np.ones((4, 3))}, "prices must have a row for each of 3 queries, got 4"),
+    ],
+)
+def test_bad_options_of_blocks_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        next(prepare(np.eye(3)).blocks(np.ones((3, 3)), **options))
