@@ -336,6 +336,12 @@ def _alone() -> Iterator[None]:
             _alone_now.discard(thread)
 
 
+@cache
+def _cores() -> int:
+    """The cores of this process; asked once, since joblib reads files for it."""
+    return cpu_count()
+
+
 def thread_count() -> int:
     """Threads that a call in the current thread may use.
 
@@ -345,7 +351,7 @@ def thread_count() -> int:
     """
     if get_ident() in _alone_now:
         return 1
-    cores = cpu_count()
+    cores = _cores()
     limits = [limit for limit in _single_threaded_blas.limits() if limit and limit < cores]
     return min([_forced_count() or cores, *limits])
 

@@ -9,6 +9,18 @@ from ancr._core.arrays import Array, is_single, namespace, to_numpy, without_gra
 from ancr._core.messages import naming
 
 
+def is_checked(samples: Any, dtypes: Any) -> bool:
+    """Whether samples are what scikit-learn's check would return unchanged: its own look at them takes a tenth of a ms.
+
+    A plain array of finite numbers, one sample per row, of one of the ``dtypes`` and in C order.
+    """
+    plain = type(samples) is np.ndarray and samples.ndim == 2 and samples.size > 0 and samples.flags.c_contiguous
+    if not (plain and samples.dtype in dtypes):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(samples.sum()))
+
+
 def check_rows(samples: Array, name: str = "X", dtype: Any = None) -> Array:
     """Validate a non-NumPy array: two axes, at least one row and one feature, all numbers finite.
 

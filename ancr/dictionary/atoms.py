@@ -32,7 +32,7 @@ from ancr._core.arrays import (
     to_numpy,
     unit_rows,
 )
-from ancr._core.checks import check_rows
+from ancr._core.checks import check_rows, is_checked
 
 if TYPE_CHECKING:
     from ancr.dictionary.coordinates import Dictionary
@@ -135,6 +135,9 @@ class Atoms:
         weights: np.ndarray | None = None,
     ) -> Self:
         """As `build`, of samples that are validated already."""
+        if labels is None and classes is None and weights is None:
+            atoms = namespace(samples).asarray(samples, copy=True)  # the caller's may change
+            return cls(unit_rows(atoms, copy=False) if normalize else atoms, **one_class(samples.shape[0]))
         given = np.zeros(samples.shape[0], int) if labels is None else labels
         labels = column_or_1d(to_numpy(given))
         check_consistent_length(labels, range(samples.shape[0]))
@@ -432,6 +435,8 @@ def check_samples(samples: Any, name: str = "X", dtype: Any = _FLOATS) -> Array:
     """Validate samples of any library; float32 stays float32, anything else numeric becomes float64."""
     if is_non_numpy(samples):
         return check_rows(samples, name, None if dtype is _FLOATS else dtype)
+    if is_checked(samples, dtype if dtype is _FLOATS else [dtype]):
+        return samples
     return check_array(samples, dtype=dtype, input_name=name)
 
 

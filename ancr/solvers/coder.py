@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from ancr._core.arrays import Array, check_same_kind, is_non_numpy, like, namespace, to_numpy
-from ancr._core.checks import check_labels, check_rows
+from ancr._core.checks import check_labels, check_rows, is_checked
 from ancr._core.messages import naming
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
@@ -319,7 +319,7 @@ class Coder:
         check_same_kind(queries, atoms)
         if is_non_numpy(queries):
             queries = check_rows(queries, "queries", atoms.dtype)
-        else:
+        elif not is_checked(queries, (atoms.dtype,)):
             queries = check_array(queries, dtype=atoms.dtype, order="C", input_name="queries")
         if queries.shape[1] != self.n_features:
             raise ValueError(f"queries must have the {self.n_features} features of the atoms, got {queries.shape[1]}")

@@ -169,7 +169,7 @@ class HostWorkingSet(ExactSolver):
         from ancr.solvers.working_set import host_kernels
 
         kernel = host_kernels.solve_with_matrix if self.keeps_matrix else host_kernels.advance_without_matrix
-        if not (kernel.signatures or self.starts_whole):
+        if not (kernel.overloads or self.starts_whole):
             self.run(queries, exact_linear=False)
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:

@@ -11,6 +11,9 @@ from ancr.axes.problem import Problem
 from ancr.certificate.tolerances import rounding_of
 from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, roundings, shortest
 
+# Rows of H worked on at once: they stay in a core's cache.
+_ROWS = 64
+
 
 def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bool) -> Any:
     """The ``Program`` of a problem in standard form.
@@ -83,5 +86,8 @@ def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         block *= matrix.dtype.type(STEPS) * scale
         correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
 
-    map_rows(fill, matrix, block_rows=64)
+    if len(matrix) <= _ROWS:
+        fill(slice(None))
+    else:
+        map_rows(fill, matrix, block_rows=_ROWS)
     return correlations
