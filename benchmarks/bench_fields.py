@@ -210,9 +210,10 @@ def streamed(endmembers, draw):
         taken, _ = loop(by_nnls(endmembers, True), image[:2000].astype(float), 2000)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\n### Unmixing out of memory: {ALL_PIXELS:,} pixels from one memory map to another\n")
-    print(f"{seconds:.1f} s; the loop over SciPy's nnls takes {taken / 2000 * ALL_PIXELS / seconds:.1f} times as long (timed "
-          f"on 2,000). Converged: {converged:,}.\nMemory of the process: at most {most:.2f} GiB with what it has mapped, "
-          f"{own_memory():.2f} GiB of its own at the end.")  # fmt: skip
+    ratio = taken / 2000 * ALL_PIXELS / seconds
+    print(f"{seconds:.1f} s; the loop over SciPy's nnls takes {ratio:.1f} times as long (timed on 2,000).")
+    print(f"Converged: {converged:,}. Memory of the process: at most {most:.2f} GiB with what it has mapped, ")
+    print(f"{own_memory():.2f} GiB of its own at the end.")
 
 
 def own_memory():
