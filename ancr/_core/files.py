@@ -55,10 +55,17 @@ def atomic_folder(path: PathLike) -> Iterator[Path]:
     Drafts of killed processes are deleted as `atomic_path` does it.
     """
     path = Path(path)
-    draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex[:8]}")
-    with _locked(draft, _locked_folder):
+    with draft_folder(path.parent) as draft:
         yield draft
         draft.rename(path)
+
+
+@contextmanager
+def draft_folder(parent: PathLike) -> Iterator[Path]:
+    """Yield a new folder in ``parent`` to fill, and then to rename; what is not renamed in the end is deleted."""
+    draft = Path(parent) / f"{_DRAFT}{uuid.uuid4().hex[:8]}"
+    with _locked(draft, _locked_folder):
+        yield draft
 
 
 @contextmanager

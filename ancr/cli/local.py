@@ -140,10 +140,10 @@ def studio(
 ) -> None:
     """Open a page on this machine to try a classifier, label samples, audit labels and compare methods.
 
-    DATA is a table (.csv, .tsv, .parquet, .xlsx), arrays (.npz, .npy, .mat), a folder of images whose sub-folders are
-    classes (images in unlabelled/ and loose ones wait for a label), or a model that `ancr train` saved. Without DATA,
-    the page shows
-    the digits of scikit-learn. Everything you do is written to a journal beside the data before it is acknowledged.
+    DATA is a table (.csv, .tsv, .parquet, .xlsx), texts (.txt, one a line), arrays (.npz, .npy, .mat), a folder of
+    images whose sub-folders are classes (images in unlabelled/ and loose ones wait for a label), or a model that
+    `ancr train` saved. Without DATA, the page shows the digits of scikit-learn; other data can be opened from there.
+    Everything you do is written to a journal beside the data before it is acknowledged.
 
     \b
     Example (the page is then at the address that is printed):

@@ -26,7 +26,7 @@ def load_table(
     ----------
     path : path-like
         ``.npz`` (the format that ``ancr extract`` writes), ``.npy`` with its labels in ``target``, ``.mat`` of
-        any version, ``.csv`` or ``.tsv`` with a header, ``.parquet``, or ``.xlsx``.
+        any version, ``.csv`` or ``.tsv`` with a header, ``.parquet``, ``.xlsx``, or ``.txt`` with one text a line.
     data : str, list of str or None
         Array or columns that hold the vectors; None takes the first of ``data``, ``features``, ``X``, ``fea``
         that the file has, and for tables all columns except the label and those of names.

@@ -115,6 +115,11 @@ class ColumnPlan:
         return {column.name: column.kind for column in self.columns if column.is_used}
 
     @property
+    def read_as(self) -> dict[str, str]:
+        """``{name: kind}`` of all columns: cells of one that is left out need not be of any kind."""
+        return {column.name: column.kind for column in self.columns}
+
+    @property
     def asked(self) -> dict[str, str]:
         """``{name: kind}`` that a user would give to get these columns, ``"drop"`` for those left out."""
         return {column.name: column.asked for column in self.columns}
@@ -298,7 +303,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
             names, rows = frame_rows(X, kinds=checked_kinds(self.kinds or {}, getattr(X, "columns", None)))
             plan = ColumnPlan.of(rows, names, self.standardize, self.kinds)
         else:
-            names, rows = frame_rows(X, plan.names or None, plan.kinds)
+            names, rows = frame_rows(X, plan.names or None, plan.read_as)
             plan = plan if plan.columns else replace(plan, columns=tuple(map(Column, names)))
         if not plan.used:
             raise ValueError(f"no column is left to learn from: {plan.described()}")
@@ -324,7 +329,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = [name for name in self.plan_.kinds] if hasattr(X, "columns") else self.plan_.names
-        _, rows = frame_rows(X, names, self.plan_.kinds)
+        _, rows = frame_rows(X, names, self.plan_.read_as)
         if len(names) < len(self.plan_.columns):  # a frame, of which only what is used was read
             whole = np.empty((len(rows), len(self.plan_.columns)), dtype=object)
             whole[:, self.plan_.used] = rows

@@ -1,6 +1,7 @@
 """Images as vectors: grey pixels, histograms of gradients, or the features of a network."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,9 +12,13 @@ from ancr.features.hog import hog
 from ancr.features.images import image_name
 
 SIDE = 32
+# Called with how many images are done, and of how many.
+Advance: TypeAlias = Callable[[int, int], object]
 
 
-def image_vectors(images: Sequence[Picture], features: str, strict: bool = True) -> tuple[np.ndarray, dict[int, str]]:
+def image_vectors(
+    images: Sequence[Picture], features: str, strict: bool = True, advance: Advance | None = None
+) -> tuple[np.ndarray, dict[int, str]]:
     """Vectors of images in single precision: 32 × 32 grey pixels, histograms of gradients, or features of a network.
 
     Parameters
@@ -24,6 +29,8 @@ def image_vectors(images: Sequence[Picture], features: str, strict: bool = True)
         ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
     strict : bool
         Whether the first image that cannot be read is an error; otherwise it is left out.
+    advance : callable or None
+        ``advance(done, total)`` is called after each image that is not read by a network.
 
     Returns
     -------
@@ -37,8 +44,10 @@ def image_vectors(images: Sequence[Picture], features: str, strict: bool = True)
     UnreadableImageError
         If an image cannot be read and ``strict`` is set.
     """
-    find = _grey_vectors if features in ("pixels", "hog") else _network_vectors
-    vectors, broken = find(images, features, strict)
+    if features in ("pixels", "hog"):
+        vectors, broken = _grey_vectors(images, features, strict, advance)
+    else:
+        vectors, broken = _network_vectors(images, features, strict)
     return vectors.astype(np.float32, copy=False), broken
 
 
@@ -48,7 +57,9 @@ def none_readable(names: Sequence[str], broken: dict[int, str]) -> UnreadableIma
     return UnreadableImageError(f"none of the {len(names)} images can be read: {first}" if len(names) > 1 else first)
 
 
-def _grey_vectors(images: Sequence[Picture], features: str, strict: bool) -> tuple[np.ndarray, dict[int, str]]:
+def _grey_vectors(
+    images: Sequence[Picture], features: str, strict: bool, advance: Advance | None
+) -> tuple[np.ndarray, dict[int, str]]:
     vectors, broken = [], {}
     for number, image in enumerate(images):
         try:
@@ -57,6 +68,8 @@ def _grey_vectors(images: Sequence[Picture], features: str, strict: bool) -> tup
             if strict:
                 raise
             broken[number] = error.reason
+        if advance is not None:
+            advance(number + 1, len(images))
     return np.array(vectors), broken
 
 

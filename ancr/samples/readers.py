@@ -13,7 +13,7 @@ from ancr.features.decoding import UnreadableImageError
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
 from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
-from ancr.samples.image_vectors import SIDE, image_vectors, none_readable
+from ancr.samples.image_vectors import SIDE, Advance, image_vectors, none_readable
 from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
 from ancr.samples.sample_set import (
     DataWarning,
@@ -48,16 +48,17 @@ def read_samples(
     pool: bool = False,
     images: bool = True,
     kinds: Mapping[str, str] | None = None,
+    advance: Advance | None = None,
 ) -> Samples:
     """Read what a user named on the command line; a file is opened once.
 
     Parameters
     ----------
     path : path-like
-        ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx``; ``.npz``, ``.npy`` or ``.mat``; a folder with one sub-folder of
-        images per class; or a CSV with the columns ``path`` and ``label``.
+        ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx``; ``.txt`` with one text a line; ``.npz``, ``.npy`` or ``.mat``; a
+        folder with one sub-folder of images per class; or a CSV with the columns ``path`` and ``label``.
     label : str or None
-        Column or array that holds the labels.
+        Column or array that holds the labels; with ``pool`` an empty name means that none does.
     features : str
         For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
     strict : bool
@@ -68,6 +69,8 @@ def read_samples(
         Whether a CSV with the columns ``path`` and ``label`` lists images; otherwise it is a table.
     kinds : mapping or None
         What the user wants some columns of a table to be: a kind, ``"drop"``, or ``"id"``, which names samples.
+    advance : callable or None
+        ``advance(done, total)`` is called now and then while images are read.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def read_samples(
             raise ValueError(f"{path} holds images, which have no column {next(iter(kinds))!r}")
         found, ignored = listed_images(table) if table else folder_images(path, follow_links=not pool)
         warn_of_doubts(found, ignored)
-        return read_images(found, features, strict)
+        return read_images(found, features, strict, advance)
     if features != "pixels" and not pool:
         raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
     if table:
@@ -97,10 +100,10 @@ def read_samples(
     return read_arrays(path, target=label, pool=pool, group=group)
 
 
-def read_images(found: Samples, features: str, strict: bool = False) -> Samples:
+def read_images(found: Samples, features: str, strict: bool = False, advance: Advance | None = None) -> Samples:
     """Images with their vectors; those that cannot be read are left out with a warning, or an error if ``strict``."""
     names = found.names.tolist()
-    vectors, broken = image_vectors(names, features, strict)
+    vectors, broken = image_vectors(names, features, strict, advance)
     if not len(vectors):
         raise none_readable(names, broken)
     _warn_of_broken(names, broken)
@@ -126,6 +129,8 @@ def read_table(
 ) -> Samples:
     """A table, with a column of labels, and perhaps columns of names and of the split."""
     path = table.path
+    if table.note:
+        _warn(f"{path.name}: {table.note}")
     label = _name_of(path, table.columns, target, "label", needed=not pool)
     kinds = checked_kinds(kinds or {}, [name for name in table.columns if name != label])
     names, group = _asked(kinds, "id"), _asked(kinds, "group")
@@ -264,6 +269,8 @@ def _npy_pair(
 
 def _name_of(path: Path, names: Sequence[str], wanted: object, what: str, needed: bool = True) -> str:
     """The array or column that the user wants, or the one with a usual name; empty where none is needed."""
+    if wanted == "" and not needed:
+        return ""
     if wanted is not None:
         if wanted not in names:
             raise ValueError(f"{what} {wanted!r} is not in {path.name}, which has {some(names)}")
@@ -275,6 +282,20 @@ def _name_of(path: Path, names: Sequence[str], wanted: object, what: str, needed
         usual, option = ", ".join(_USUAL[what]), " with --label" if what == "label" else ""
         raise ValueError(f"{path.name} has no {what} by a usual name ({usual}); name one{option}: it has {some(names)}")
     return found[0] if found else ""
+
+
+def likely_label(columns: Sequence[str]) -> str:
+    """The only column of a table that is called as labels usually are, in any case; empty if there is no such one.
+
+    Examples
+    --------
+    >>> from ancr.samples.readers import likely_label
+    >>> likely_label(["height", "Class"]), likely_label(["label", "target"])
+    ('Class', '')
+    """
+    usual = {name.casefold() for name in _USUAL["label"]}
+    found = [name for name in columns if name.casefold() in usual]
+    return found[0] if len(found) == 1 else ""
 
 
 def _classes(

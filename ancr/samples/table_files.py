@@ -1,4 +1,4 @@
-"""Rows of a table on disk (CSV, TSV, Parquet, Excel), a chunk at a time, and what counts as a missing cell or label.
+"""Rows of a table on disk (CSV, TSV, Parquet, Excel, lines of text), some at a time; what a missing cell or label is.
 
 Whatever is wrong with a file is a ValueError of one line that says where.
 """
@@ -17,7 +17,7 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from ancr._core.messages import one_line, shown
 
-TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".txt")
 # Cells of a column of numbers that say that there is none, in any case: what pandas takes for missing, and two marks.
 MISSING = frozenset({"", "#n/a", "#na", "-", "-nan", "<na>", "?", "n/a", "na", "nan", "none", "null"})
 # In a column of words, two of them are answers to some questions.
@@ -225,11 +225,14 @@ class Table:
         Names of all columns.
     read : callable
         ``read(names, rows)`` yields the rows, so many at a time, as chunks with these columns.
+    note : str
+        What a user should know: that a part of the file is not read.
     """
 
     path: Path
     columns: list[str]
     read: Callable[[Sequence[str], int], Iterator[Chunk]]
+    note: str = ""
 
     def chunks(self, names: Sequence[str], rows: int) -> Iterator[Chunk]:
         """Yield the rows, so many at a time, with these columns; a table without rows is an error."""
@@ -257,7 +260,7 @@ def some(names: Sequence[object], most: int = 20, longest: int = 40) -> str:
 
 
 def open_table(path: Path, leave_out: Callable[[str], None] | None = None) -> Table:
-    """Open a ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx`` file.
+    """Open a ``.csv``, ``.tsv``, ``.parquet`` or ``.xlsx`` file, or a ``.txt`` file of one text a line.
 
     Parameters
     ----------
@@ -266,9 +269,9 @@ def open_table(path: Path, leave_out: Callable[[str], None] | None = None) -> Ta
     leave_out : callable or None
         Told why, for each row of a CSV that is not as long as the header and left out; None makes it an error.
     """
-    kind = path.suffix.lower()
-    if kind in (".parquet", ".xlsx"):
-        return _open_parquet(path) if kind == ".parquet" else _open_excel(path)
+    others = {".parquet": _open_parquet, ".xlsx": _open_excel, ".txt": _open_texts}
+    if path.suffix.lower() in others:
+        return others[path.suffix.lower()](path)
     numbered = csv_rows(path)
     _, (mark,) = next(numbered)
     _, header = next(numbered, (0, []))
@@ -360,14 +363,58 @@ def _lines(path: Path, file: Any) -> Iterator[str]:
 def _not_utf8(path: Path) -> str:
     """Message about the first line that is not UTF-8."""
     content, place = path.read_bytes(), 0
+    kind = "text" if path.suffix.lower() == ".txt" else "CSV"
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return f"{path} is in UTF-16; save it as CSV in UTF-8"
+        return f"{path} is in UTF-16; save it as {kind} in UTF-8"
     try:
         content.decode()
     except UnicodeDecodeError as error:
         place = error.start
     line = content.count(b"\n", 0, place) + 1
-    return f"{path}, line {line}: byte 0x{content[place]:02x} is not UTF-8; save it as CSV in UTF-8"
+    return f"{path}, line {line}: byte 0x{content[place]:02x} is not UTF-8; save it as {kind} in UTF-8"
+
+
+def _open_texts(path: Path) -> Table:
+    """One text a line. If each line has one tab, the side with fewer different entries, or else the first, is labels.
+
+    The columns are ``text`` and, if there are labels, ``label``; blank lines are skipped.
+    """
+    sides: tuple[set[str], set[str]] = (set(), set())
+    is_labelled, empty = True, True
+    for _, line in _text_lines(path):
+        parts, empty = line.split("\t"), False
+        if len(parts) != 2:
+            is_labelled = False
+            break
+        for side, part in zip(sides, parts, strict=True):
+            side.add(part.strip())
+    if empty:
+        raise ValueError(f"{path} is empty")
+    place = int(len(sides[1]) < len(sides[0]))
+
+    def read(names: Sequence[str], rows: int) -> Iterator[Chunk]:
+        numbered, first = _text_lines(path), 1
+        while part := list(islice(numbered, rows)):
+            cells = [line.split("\t") if is_labelled else [line] for _, line in part]
+            found = {
+                "text": [row[1 - place] if is_labelled else row[0] for row in cells],
+                "label": [row[place] if is_labelled else "" for row in cells],
+            }
+            yield Chunk(path, first, {name: found[name] for name in names}, [number for number, _ in part])
+            first += len(part)
+
+    return Table(path, ["text", "label"] if is_labelled else ["text"], read)
+
+
+def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not blank."""
+    with path.open(encoding="utf-8-sig") as file:
+        try:
+            for number, line in enumerate(_lines(path, file), start=1):
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(_not_utf8(path)) from error
 
 
 def _open_excel(path: Path) -> Table:
@@ -378,13 +425,14 @@ def _open_excel(path: Path) -> Table:
         raise ImportError("reading .xlsx needs openpyxl: pip install openpyxl") from error
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        rows, sheets = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)], book.sheetnames
         book.close()
     except Exception as error:  # zipfile, the parser of XML and openpyxl raise many kinds
         raise ValueError(f"{path} is not an Excel file that can be read: {one_line(error)}") from error
     rows = [row for row in rows if any(cell is not None for cell in row)]
+    others = f"; of its {len(sheets)} sheets only the first is read" if len(sheets) > 1 else ""
     if not rows:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path} is empty{others}")
     columns = [cell_text(name) for name in rows[0]]
 
     def read(names: Sequence[str], count: int) -> Iterator[Chunk]:
@@ -392,7 +440,8 @@ def _open_excel(path: Path) -> Table:
             by_column = list(zip(*rows[start : start + count], strict=True))
             yield Chunk(path, start, {name: by_column[columns.index(name)] for name in names})
 
-    return Table(path, columns, read)
+    note = f"of {len(sheets)} sheets only the first, {shown(sheets[0])}, is read; save another as a file of its own"
+    return Table(path, columns, read, note if len(sheets) > 1 else "")
 
 
 def _open_parquet(path: Path) -> Table:

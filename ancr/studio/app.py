@@ -18,13 +18,18 @@ from starlette.routing import Route
 
 from ancr.studio import exports
 from ancr.studio.actions import ActionError, ConflictError
-from ancr.studio.connections import Json, told
+from ancr.studio.connections import Json, json_body, told
 from ancr.studio.jobs import LONG
 from ancr.studio.journal import JournalError
+from ancr.studio.opening_routes import opening_routes
 from ancr.studio.security import Guard, Refusal
+from ancr.studio.uploads import NoRoomError
+from ancr.studio.worker import EndedError
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
+    from ancr.studio.desk import Desk
+    from ancr.studio.views import Views
     from ancr.studio.workbench import Studio
 
 # Files of the page: nothing that is not in this list is ever opened.
@@ -37,36 +42,37 @@ _TEXTS = {
 }
 _BEAT, _REST = 15.0, 0.04
 _LONGEST_SEARCH = 1000
+_OTHER_DATA = "The studio shows other data now. Nothing was done."
 _UNFORESEEN = "Something went wrong: {}. The terminal says more."
 
 
-def make_app(studio: "Studio", token: str, port: int) -> Guard:
-    """The application of a studio.
+def make_app(desk: "Desk", token: str, port: int) -> Guard:
+    """The application of a server.
 
     Parameters
     ----------
-    studio : Studio
-        What it shows.
+    desk : Desk
+        What it shows: the studio that is open.
     token : str
         The secret that the first address carries.
     port : int
         The port that it will listen on.
     """
-    site, views = _Site(studio), studio.views
+    site = _Site(desk)
     reads: dict[str, Callable[[Request], Any]] = {
-        "/api/state": lambda request: studio.overview(_tab(request)),
-        "/api/row/{id}": lambda request: views.whole(site.index(request)),
-        "/api/number/{number}": lambda request: views.describe(site.numbered(request)),
-        "/api/random": lambda request: views.describe(views.random_sample(request.query_params.get("kind", ""))),
-        "/api/surest": lambda request: views.surest(request.query_params.get("label")),
+        "/api/state": lambda request: site.studio.overview(_tab(request)),
+        "/api/row/{id}": lambda request: site.studio.views.whole(site.index(request)),
+        "/api/number/{number}": lambda request: site.studio.views.describe(site.numbered(request)),
+        "/api/random": lambda request: _random(site.studio.views, request),
+        "/api/surest": lambda request: site.studio.views.surest(request.query_params.get("label")),
         "/api/samples": lambda request: site.samples(request),
         "/api/map/colours": lambda request: {
-            **studio.map.colours(request.query_params.get("by", "label")),
-            "start": studio.start,
+            **site.studio.map.colours(request.query_params.get("by", "label")),
+            "start": site.studio.start,
         },
-        "/api/audit": lambda request: views.audit(),
-        "/api/compare": lambda request: views.comparison(),
-        "/api/confused": lambda request: views.confused(request.query_params),
+        "/api/audit": lambda request: site.studio.views.audit(),
+        "/api/compare": lambda request: site.studio.views.comparison(),
+        "/api/confused": lambda request: site.studio.views.confused(request.query_params),
     }
     routes = [
         *(Route(path, site.read(function)) for path, function in reads.items()),
@@ -74,7 +80,7 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         *(Route(f"/api/cancel/{name}", site.cancel(name), methods=["POST"]) for name in LONG),
         Route("/", site.page),
         Route("/static/{name}", site.static),
-        Route("/api/events", site.events),
+        Route("/api/events", _News(desk).events),
         Route("/api/picture/{id}", site.picture),
         Route("/api/browse", site.browse),
         Route("/api/map", site.map),
@@ -84,10 +90,11 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
         Route("/api/act", site.act, methods=["POST"]),
         Route("/api/next", site.next, methods=["POST"]),
         Route("/api/leave", site.leave, methods=["POST"]),
-        *(Route(f"/api/export/{name}", site.text(name, make)) for name, make in _texts(studio).items()),
+        *(Route(f"/api/export/{name}", site.text(name, make)) for name, make in _texts(site).items()),
         Route("/api/export/sorted.zip", site.sorted),
         Route("/api/export/model.npz", site.model),
         Route("/api/import/label-studio", site.take_in, methods=["POST"]),
+        *opening_routes(desk),
     ]
     return Guard(Starlette(routes=routes, exception_handlers=_handlers()), token, port)
 
@@ -95,6 +102,8 @@ def make_app(studio: "Studio", token: str, port: int) -> Guard:
 def _handlers() -> dict[Any, Any]:
     """What a page is told about each kind of error."""
     return {
+        EndedError: told(lambda error: (_OTHER_DATA, 409)),
+        NoRoomError: told(lambda error: (str(error), 507)),
         ConflictError: told(lambda error: (str(error), 409)),
         ActionError: told(lambda error: (str(error), 400)),
         JournalError: told(lambda error: (str(error), 507)),
@@ -114,40 +123,47 @@ def _named_tab(name: Any) -> str:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object of a request."""
-    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise HTTPException(415, "Send JSON.")
-    try:
-        body = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise ActionError("The request is not JSON.") from None
-    if not isinstance(body, dict):
-        raise ActionError("The request is not a JSON object.")
+    """The JSON object of a request, with settings as they must be."""
+    body = await json_body(request)
     if not isinstance(body.get("settings", {}), dict):
         raise ActionError("The settings are not names with values.")
     return body
 
 
-def _texts(studio: "Studio") -> dict[str, Callable[[Request], str]]:
+def _texts(site: "_Site") -> dict[str, Callable[[Request], str]]:
     """Files of text that can be had, by name."""
-    source, state, views = studio.source, studio.state, studio.views
+
+    def of(make: Callable[..., str], *parts: str) -> Callable[[Request], str]:
+        return lambda request: make(*(getattr(site.studio, part) for part in parts))
+
     return {
-        "labels.csv": lambda request: exports.labels_csv(state, request.query_params.get("raw") == "1"),
-        "labels.jsonl": lambda request: exports.labels_jsonl(state),
-        "table.csv": lambda request: exports.whole_table(source, state),
-        "suspicious.csv": lambda request: exports.suspicious_csv(views),
-        "label-studio.json": lambda request: exports.label_studio(views),
-        "train.py": lambda request: exports.python_code(source, state),
+        "labels.csv": lambda request: exports.labels_csv(site.studio.state, request.query_params.get("raw") == "1"),
+        "labels.jsonl": of(exports.labels_jsonl, "state"),
+        "table.csv": of(exports.whole_table, "source", "state"),
+        "suspicious.csv": of(exports.suspicious_csv, "views"),
+        "label-studio.json": of(exports.label_studio, "views"),
+        "train.py": of(exports.python_code, "source", "state"),
     }
 
 
 class _Site:
-    def __init__(self, studio: "Studio") -> None:
-        self.studio, self.worker, self.views = studio, studio.worker, studio.views
+    def __init__(self, desk: "Desk") -> None:
+        self.desk = desk
         # Threads of their own: a page of large photos must not keep an answer waiting, nor fill the memory.
         self._painters = ThreadPoolExecutor(2, thread_name_prefix="ancr-studio-pictures")
         folder = resources.files("ancr.studio") / "static"
         self._files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+    @property
+    def studio(self) -> "Studio":
+        """The studio that is open at this moment."""
+        return self.desk.studio
+
+    def meant(self, request: Request) -> "Studio":
+        """The studio that is open, if it is the one that the page knows: an action is never done to other data."""
+        if (start := request.headers.get("x-ancr-start")) is not None:
+            self.studio.check_start(start)
+        return self.studio
 
     def read(self, function: Callable[[Request], Any]) -> Callable[[Request], Any]:
         """An endpoint that answers with what a function of the request reads."""
@@ -159,14 +175,14 @@ class _Site:
 
     def begin(self, name: str) -> Callable[[Request], Any]:
         """An endpoint that begins a long job."""
-        return self.read(lambda request: self.studio.jobs.start(name))
+        return self.read(lambda request: self.meant(request).jobs.start(name))
 
     def cancel(self, name: str) -> Callable[[Request], Any]:
         """An endpoint that ends a long job."""
         return self.read(lambda request: self.studio.jobs.cancel(name))
 
     async def _read(self, function: Callable[[], Any]) -> Response:
-        return Json(await self.worker.ask("read", function))
+        return Json(await self.studio.worker.ask("read", function))
 
     async def page(self, request: Request) -> Response:
         return Response(self._files["index.html"], media_type="text/html")
@@ -177,31 +193,6 @@ class _Site:
         if kind is None or name not in self._files:
             raise HTTPException(404, "There is no such file.")
         return Response(self._files[name], headers={"content-type": kind})
-
-    async def events(self, request: Request) -> Response:
-        return StreamingResponse(self._changes(request), media_type="text/event-stream")
-
-    async def _changes(self, request: Request) -> AsyncIterator[str]:
-        """What changed, at first everything; and a line now and then so that a page that is gone is noticed."""
-        changed, loop = asyncio.Event(), asyncio.get_running_loop()
-        end = self.studio.listen(lambda: loop.call_soon_threadsafe(changed.set))
-        known: dict[str, Any] = {}
-        seen = len(self.studio.state.changes)
-        try:
-            while not (self.studio.is_closing or await request.is_disconnected()):
-                changed.clear()
-                news, seen = await self.worker.ask("read", partial(self.studio.news, known, seen))
-                yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
-                await asyncio.sleep(_REST)  # what happens at once is told at once
-                while not changed.is_set():
-                    try:
-                        await asyncio.wait_for(changed.wait(), _BEAT)
-                    except TimeoutError:
-                        yield ": still here\n\n"
-                        if self.studio.is_closing or await request.is_disconnected():
-                            return
-        finally:
-            end()
 
     def index(self, request: Request) -> int:
         """The sample whose identity an address has."""
@@ -227,7 +218,8 @@ class _Site:
     async def map(self, request: Request) -> Response:
         """Where samples lie; worked out beside the thread of the state."""
         layout = request.query_params.get("layout", "pca")
-        return Json({**await asyncio.to_thread(self.studio.map.places, layout), "start": self.studio.start})
+        studio = self.studio
+        return Json({**await asyncio.to_thread(studio.map.places, layout), "start": studio.start})
 
     def samples(self, request: Request) -> list[dict[str, Any]]:
         """Samples by the numbers that a page has from this start."""
@@ -236,23 +228,24 @@ class _Site:
 
     async def picture(self, request: Request) -> Response:
         """A small picture, or with ``?full=1`` the whole one; at most two are made at a time."""
-        pictures, index = self.studio.pictures, self.index(request)
+        studio, index = self.studio, self.index(request)
+        pictures = studio.pictures
         make = pictures.whole if request.query_params.get("full") == "1" else pictures.thumbnail
         found = await asyncio.get_running_loop().run_in_executor(self._painters, make, index)
         if found is None:
             raise HTTPException(404, "There is no picture of this sample.")
         # An identity is that of the content, so that its picture never changes; a row may get another image.
-        kept = "private, max-age=31536000, immutable" if self.studio.source.shows_content else "no-store"
+        kept = "private, max-age=31536000, immutable" if studio.source.shows_content else "no-store"
         return Response(found[0], media_type=found[1], headers={"cache-control": kept})
 
     async def controls(self, request: Request) -> Response:
         changes = (await _body(request)).get("settings", {})
-        return await self._read(lambda: self.views.settings(changes))
+        return await self._read(lambda: self.studio.views.settings(changes))
 
     async def answer(self, request: Request) -> Response:
         body = await _body(request)
-        query = self.studio.query(body)
-        return Json(await asyncio.wrap_future(self.studio.answer(query)))
+        studio = self.meant(request)
+        return Json(await asyncio.wrap_future(studio.answer(studio.query(body))))
 
     async def image(self, request: Request) -> Response:
         content, drawn = await request.body(), request.query_params.get("drawn") == "1"
@@ -262,12 +255,14 @@ class _Site:
             settings = None
         if not isinstance(settings, dict):
             raise ActionError("The settings are not names with values.")
-        vector = await asyncio.to_thread(self.studio.pictures.vector, content, drawn)
-        query = self.studio.query({"settings": settings}, vector)
-        return Json(await asyncio.wrap_future(self.studio.answer(query)))
+        studio = self.meant(request)
+        vector = await asyncio.to_thread(studio.pictures.vector, content, drawn)
+        query = studio.query({"settings": settings}, vector)
+        return Json(await asyncio.wrap_future(studio.answer(query)))
 
     async def act(self, request: Request) -> Response:
-        return Json(await self.worker.ask("act", (_tab(request), await _body(request))))
+        action = await _body(request)
+        return Json(await self.meant(request).worker.ask("act", (_tab(request), action)))
 
     async def next(self, request: Request) -> Response:
         body = await _body(request)
@@ -278,11 +273,11 @@ class _Site:
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
             raise ActionError("seed must be a whole number from 0.")
         ranked: list[int] = []
+        tab, studio = _tab(request), self.meant(request)
         if body.get("fresh"):
-            future = await self.worker.ask("read", lambda: self.studio.jobs.awaited_queue(n, seed))
+            future = await studio.worker.ask("read", lambda: studio.jobs.awaited_queue(n, seed))
             ranked = (await asyncio.wrap_future(future) or [])[:n]
-        tab, studio = _tab(request), self.studio
-        return await self._read(lambda: {"next": [self.views.describe(i) for i in studio.following(n, tab, ranked)]})
+        return Json(await studio.worker.ask("read", lambda: _next(studio, n, tab, ranked)))
 
     async def leave(self, request: Request) -> Response:
         """A tab was closed: what it showed is free."""
@@ -293,26 +288,78 @@ class _Site:
         """An endpoint that gives a file of text."""
 
         async def endpoint(request: Request) -> Response:
-            text = await self.worker.ask("read", lambda: make(request))
+            text = await self.studio.worker.ask("read", lambda: make(request))
             return _download(text.encode(), _TEXTS[Path(name).suffix], name)
 
         return endpoint
 
     async def sorted(self, request: Request) -> Response:
+        studio = self.studio
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "sorted.zip"
-            await asyncio.to_thread(exports.sorted_images, self.studio.source, self.studio.state, path)
+            await asyncio.to_thread(exports.sorted_images, studio.source, studio.state, path)
             return _download(await asyncio.to_thread(path.read_bytes), "application/zip", "sorted.zip")
 
     async def take_in(self, request: Request) -> Response:
         content = await request.body()
-        labels = await self.worker.ask("read", lambda: exports.from_label_studio(content, self.studio.state))
-        return Json(await self.worker.ask("act", (_tab(request), {"do": "import", "labels": labels})))
+        studio = self.meant(request)
+        labels = await studio.worker.ask("read", lambda: exports.from_label_studio(content, studio.state))
+        return Json(await studio.worker.ask("act", (_tab(request), {"do": "import", "labels": labels})))
 
     async def model(self, request: Request) -> Response:
-        model = await self.worker.ask("read", lambda: exports.model(self.studio.recogniser))
+        model = await self.studio.worker.ask("read", lambda: exports.model(self.studio.recogniser))
         content = await asyncio.to_thread(_saved, model)
         return _download(content, "application/octet-stream", "model.npz")
+
+
+class _News:
+    """One stream for all that a desk shows, one project after another."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self.desk = desk
+
+    async def events(self, request: Request) -> Response:
+        return StreamingResponse(self._changes(request), media_type="text/event-stream")
+
+    async def _changes(self, request: Request) -> AsyncIterator[str]:
+        """What changed, at first everything, also when other data is opened."""
+        while not (self.desk.is_closing or await request.is_disconnected()):
+            async for line in self._changes_of(self.desk.studio, request):
+                yield line
+
+    async def _changes_of(self, studio: "Studio", request: Request) -> AsyncIterator[str]:
+        """What changes while a studio is open; and a line now and then so that a page that is gone is noticed."""
+        changed, loop = asyncio.Event(), asyncio.get_running_loop()
+        end = studio.listen(lambda: loop.call_soon_threadsafe(changed.set))
+        known: dict[str, Any] = {}
+        seen = len(studio.state.changes)
+        try:
+            while not (studio.is_closing or await request.is_disconnected()):
+                changed.clear()
+                news, seen = await studio.worker.ask("read", partial(studio.news, known, seen))
+                yield f"data: {json.dumps(news, separators=(',', ':'))}\n\n"
+                await asyncio.sleep(_REST)  # what happens at once is told at once
+                while not changed.is_set():
+                    try:
+                        await asyncio.wait_for(changed.wait(), _BEAT)
+                    except TimeoutError:
+                        yield ": still here\n\n"
+                        if studio.is_closing or await request.is_disconnected():
+                            return
+        except EndedError:  # other data was opened
+            await asyncio.sleep(_REST)
+        finally:
+            end()
+
+
+def _next(studio: "Studio", n: int, tab: str, ranked: list[int]) -> dict[str, Any]:
+    """The next samples for a tab."""
+    return {"next": [studio.views.describe(i) for i in studio.following(n, tab, ranked)]}
+
+
+def _random(views: "Views", request: Request) -> dict[str, Any]:
+    """A sample of the kind that a page asks for."""
+    return views.describe(views.random_sample(request.query_params.get("kind", "")))
 
 
 def _saved(model: "Model") -> bytes:

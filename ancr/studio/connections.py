@@ -14,14 +14,15 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LONGEST_HEAD = 2**16
-# Seconds for the head of a request, and for its body.
-HEAD_TIME, BODY_TIME = 5.0, 60.0
+# Seconds for the head of a request, and for its body; a body may go on if it brought so many bytes in that time.
+HEAD_TIME, BODY_TIME, LEAST_BODY = 5.0, 60.0, 2**20
 # Connections that may wait for the rest of a request; of more, the one that has waited longest is closed.
 MOST_WAITING = 32
 
@@ -32,6 +33,19 @@ class Json(JSONResponse):
     def render(self, content: Any) -> bytes:
         """The bytes of an answer."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+async def json_body(request: Request) -> dict[str, Any]:
+    """The JSON object of a request."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise HTTPException(415, "Send JSON.")
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "The request is not JSON.") from None
+    if not isinstance(body, dict):
+        raise HTTPException(400, "The request is not a JSON object.")
+    return body
 
 
 def told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exception], Any]:
@@ -99,7 +113,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._timer: asyncio.TimerHandle | None = None
-        self._head = 0
+        self._head = self._body = 0
         self.waits_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -127,6 +141,8 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._rest()
                 self.send_400_response("The head of the request is too long.")
                 return
+        else:
+            self._body += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:
@@ -136,7 +152,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is there; the body may take longer."""
-        self._head = -1
+        self._head, self._body = -1, 0
         self._wait(BODY_TIME)
         super().on_headers_complete()
 
@@ -152,7 +168,15 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
             self._timer.cancel()
         self.waits_since = self.loop.time() if self.waits_since is None else self.waits_since
-        self._timer = self.loop.call_later(seconds, self.transport.close)
+        self._timer = self.loop.call_later(seconds, self._late)
+
+    def _late(self) -> None:
+        """The time is over: a body that comes as fast as files do may go on, everything else has waited long enough."""
+        if self._head < 0 and self._body >= LEAST_BODY:
+            self._body = 0
+            self._wait(BODY_TIME)
+        else:
+            self.transport.close()
 
     def _rest(self) -> None:
         if self._timer is not None:

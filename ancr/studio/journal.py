@@ -217,6 +217,21 @@ class Journal:
         self.close()
 
 
+def labels_given(path: Path) -> int | None:
+    """How many samples have a label that a person gave, by the file of a journal; None if another studio has it."""
+    if not path.exists():
+        return 0
+    try:
+        connection = sqlite3.connect(path, timeout=0.0)
+        try:
+            last = "SELECT new, MAX(number) FROM actions WHERE field = 'label' GROUP BY sample"
+            return int(connection.execute(f"SELECT COUNT(new) FROM ({last})").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return None
+
+
 def _connected(path: Path) -> sqlite3.Connection:
     """A connection with the tables; nobody else may have one."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1.0)

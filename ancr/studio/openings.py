@@ -18,10 +18,11 @@ from ancr.datasets.bunches import per_class_split
 from ancr.samples.column_plan import ColumnPlan, share_one_range
 from ancr.samples.doubts import doubts
 from ancr.samples.image_folders import is_image
+from ancr.samples.image_vectors import Advance
 from ancr.samples.model_file import Model, ModelFileError
 from ancr.samples.readers import read_samples
 from ancr.samples.sample_set import DataWarning, Samples, of_images
-from ancr.studio.identities import contents
+from ancr.studio.identities import contents, digest, encoded
 from ancr.studio.state import first_classifier
 
 # Labels that the digits come with: enough that a clean drawing is recognised, and that this can be promised.
@@ -52,6 +53,10 @@ class Source:
         Whether the data is that of a trained model, whose probabilities are kept while nothing changes.
     notes : list of str
         What the page says about the data.
+    is_copy : bool
+        Whether the data is a copy that a page brought, which never changes: a row is known by its number.
+    asked : dict
+        Arguments of `open_source` that open it again, as plain data.
     """
 
     data: Samples
@@ -61,6 +66,8 @@ class Source:
     classifier: BaseRepresentationClassifier = field(default_factory=first_classifier)
     is_model: bool = False
     notes: list[str] = field(default_factory=list)
+    is_copy: bool = False
+    asked: dict[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -97,15 +104,16 @@ def open_source(
     features: str = "hog",
     home: str | Path | None = None,
     kinds: Mapping[str, str] | None = None,
+    advance: Advance | None = None,
 ) -> Source:
-    """Load what a person named on the command line.
+    """Load what a person named on the command line, or brought to a page.
 
     Parameters
     ----------
     path : path-like or None
         A table, a folder of images, a model, or the name of a data set of digits; None means scikit-learn's digits.
     label : str or None
-        Column or array of the labels.
+        Column or array of the labels; None for one of a usual name, and an empty name for none.
     images : path-like or None
         A folder of images: of those that a table lists in a column ``path`` or ``image_names``, or the data itself.
     features : str
@@ -114,34 +122,59 @@ def open_source(
         Where the journal of data that is not a file is kept; None means the platform's folder for data.
     kinds : mapping or None
         What the user wants some columns of a table to be.
+    advance : callable or None
+        ``advance(done, total)`` is called now and then while images are read.
     """
     if path is None and images is None:
         return _digits(load_digits(), state_home("digits", home))
     if str(path) == "usps" and not Path("usps").exists():
         from ancr.datasets import load_usps
 
-        return _digits(load_usps(), state_home("usps", home))
+        return replace(_digits(load_usps(), state_home("usps", home)), asked={"path": "usps"})
     if path is None:
         path, images = images, None
     path = Path(str(path)).expanduser()
-    model = _model(path)
-    if model is not None:
-        return model
+    source = _model(path) or _read(path, label, images, features, kinds, advance)
+    asked = {"label": label, "images": images and str(Path(images).expanduser().absolute()), "features": features}
+    source.asked = {"path": str(path.absolute()), **asked, "kinds": dict(kinds or {})}
+    return source
+
+
+def _read(
+    path: Path,
+    label: str | None,
+    images: str | Path | None,
+    features: str,
+    kinds: Mapping[str, str] | None,
+    advance: Advance | None,
+) -> Source:
+    """A table, arrays or images."""
     if features == "eigenfaces":  # their axes would not be in a saved model
         raise ValueError(
             "--features eigenfaces are computed once: run `ancr extract FOLDER --features eigenfaces -o faces.npz`, "
             "then `ancr studio faces.npz --images FOLDER`"
         )
+    is_copy = path.absolute().is_relative_to(copies_home())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        samples = read_samples(path, label, features, pool=True, images=images is None, kinds=kinds)
+        lists = images is None and not is_copy  # the images that a copy lists are not beside it
+        samples = read_samples(path, label, features, pool=True, images=lists, kinds=kinds, advance=advance)
     notes = [f"{one_line(warning.message)}." for warning in caught if issubclass(warning.category, DataWarning)]
     if images is not None:
         samples = replace(samples, image_paths=_listed_images(samples.names.tolist(), Path(images).expanduser()))
     source = _images(path, samples) if samples.features == features else _table(path, samples, kinds)
-    source.data = _printable(source.data)
+    source.data, source.is_copy = _printable(source.data), is_copy
     source.notes = [*notes, *(f"{doubt}." for doubt in doubts(source.data, source.plan)), *source.notes]
+    if is_copy:  # a person knows it by its name
+        source.notes = [note.replace(f"{path.parent}{os.sep}", "") for note in source.notes]
+    if is_copy and label:  # the labels of another question are others
+        source.state = path.with_name(f"{path.name}.{digest(encoded(label))[:8]}.ancr-studio")
     return source
+
+
+def copies_home() -> Path:
+    """The folder for copies of data that pages brought."""
+    return state_home("opened")
 
 
 def state_home(name: str, home: str | Path | None = None) -> Path:

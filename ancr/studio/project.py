@@ -54,7 +54,8 @@ def opened_state(source: Source, journal: Journal) -> tuple[State, list[str]]:
 def _identified(source: Source, journal: Journal) -> list[str]:
     """The identity of each sample; those that are new, or have another name, are written down."""
     known = {one.id: one for one in journal.known()}
-    names, are_keys = source.names, source.data.features == "table" and not has_counted_names(source.data)
+    are_keys = source.is_copy or not has_counted_names(source.data)
+    names, are_keys = source.names, are_keys and source.data.features == "table"
     ids = identities(source.contents, names, known.values(), are_keys)
     seen = (Known(*one) for one in zip(ids, source.contents, names, strict=True))
     journal.remember(one for one in seen if known.get(one.id) != one)

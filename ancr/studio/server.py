@@ -12,7 +12,9 @@ from contextlib import contextmanager, nullcontext
 
 from ancr.studio.app import make_app
 from ancr.studio.connections import bind, run_server
+from ancr.studio.desk import Desk
 from ancr.studio.openings import Source, state_home
+from ancr.studio.recent import remember
 from ancr.studio.security import leading_to
 from ancr.studio.workbench import Studio
 
@@ -42,27 +44,28 @@ def serve(source: Source, port: int | None = None, browser: bool = True, say: Ca
         with bind(port or PORTS) as listener:  # first of all: a port in use is reported before the work
             say("Preparing.")
             warm_up(dtypes=(source.data.vectors.dtype.name,))
-            studio = Studio(source)
+            desk = Desk(Studio(source), f"http://127.0.0.1:{listener.getsockname()[1]}/")
             gc.freeze()  # what is there now stays; looking through it again would hold up answers
             try:
-                _serve(studio, listener, browser, say)
+                _serve(desk, listener, browser, say)
             finally:
-                studio.close()
+                desk.close()
     except KeyboardInterrupt:  # before the server runs
         pass
 
 
-def _serve(studio: Studio, listener: socket.socket, browser: bool, say: Callable[[str], object]) -> None:
-    port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
-    studio.journal.announce(f"http://127.0.0.1:{port}/")
-    address = f"http://127.0.0.1:{port}/?token={token}"
+def _serve(desk: Desk, listener: socket.socket, browser: bool, say: Callable[[str], object]) -> None:
+    port, token, studio = listener.getsockname()[1], secrets.token_urlsafe(24), desk.studio
+    studio.journal.announce(desk.address)
+    remember(studio.source, studio.journal.path)
+    address = f"{desk.address}?token={token}"
     for note in studio.notes:
         say(note)
     say(f"What you do is kept in {studio.journal.path}")
     say(f"Studio: {address}  (Ctrl-C ends it)")
     with opened(address) if browser else nullcontext():
         # A page that listens would keep the server waiting.
-        run_server(make_app(studio, token, port), listener, 1, studio.end_streams)
+        run_server(make_app(desk, token, port), listener, 1, desk.end_streams)
 
 
 @contextmanager

@@ -20,6 +20,10 @@ from ancr.studio.apart import CancelledError, return_memory
 Job: TypeAlias = tuple[str, Any, Future]
 
 
+class EndedError(Exception):
+    """The thread has ended: the data that it worked on is not open any more."""
+
+
 class Worker:
     """Runs jobs in one thread; jobs of the same kind that wait together are handed over together.
 
@@ -41,14 +45,19 @@ class Worker:
 
     def __init__(self, handlers: Mapping[str, Callable[[list], Sequence]], name: str = "worker") -> None:
         self._handlers = handlers
+        self._ending, self._has_ended = threading.Lock(), False
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"ancr-studio-{name}", daemon=True)
         self._thread.start()
 
     def submit(self, kind: str, payload: Any = None) -> Future:
-        """Hand over a job; returns a `concurrent.futures.Future`."""
+        """Hand over a job; returns a `concurrent.futures.Future`, of an `EndedError` once the thread was stopped."""
         future: Future = Future()
-        self._queue.put((kind, payload, future))
+        with self._ending:
+            if self._has_ended:
+                future.set_exception(EndedError())
+            else:
+                self._queue.put((kind, payload, future))
         return future
 
     async def ask(self, kind: str, payload: Any = None) -> Any:
@@ -57,7 +66,9 @@ class Worker:
 
     def stop(self) -> None:
         """Finish what waits, then end the thread."""
-        self._queue.put(None)
+        with self._ending:
+            self._has_ended = True
+            self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:

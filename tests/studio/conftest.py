@@ -44,9 +44,10 @@ def make_client():
     from starlette.testclient import TestClient
 
     from ancr.studio.app import make_app
+    from ancr.studio.desk import Desk
 
     def make(studio, inside=True, **headers):
-        app = make_app(studio, TOKEN, PORT)
+        app = make_app(Desk(studio), TOKEN, PORT)
         client = TestClient(app, base_url=HOME, headers={"origin": HOME, **headers}, raise_server_exceptions=False)
         if inside:
             assert client.get(f"/?token={TOKEN}").status_code == 200

@@ -1,7 +1,7 @@
 // The views' logic, without a page: node --test tests/studio/logic.test.mjs
 import assert from "node:assert/strict";
 import test from "node:test";
-import { asked, classOfKey, keyOfClass, matching, mayReload, merged, moved, ranges, seenRows } from "../../ancr/studio/static/logic.js";
+import { ago, asked, classOfKey, keyOfClass, matching, mayReload, merged, moved, picked, ranges, seenRows } from "../../ancr/studio/static/logic.js";
 
 test("a digit is the class of that name, or of that place", () => {
   assert.equal(classOfKey("3", ["1", "3"]), "3");
@@ -56,4 +56,21 @@ test("keys move the cursor of a grid and never out of it", () => {
 test("numbers are asked for as ranges, and filters that are not set are left out", () => {
   assert.equal(ranges([5, 3, 4, 9]), "3-5,9");
   assert.equal(asked({ text: "a b", status: "", down: false, sort: "name" }), "text=a+b&sort=name");
+});
+
+test("of what a person chose, images are sent, or else the one file that can be opened", () => {
+  const kinds = { images: [".png", ".jpg"], files: [".csv", ".zip"], most: 1000 };
+  const files = (...paths) => paths.map((path) => ({ path, file: { size: 10 } }));
+  const sent = (...paths) => picked(files(...paths), kinds).send.map((one) => one.path);
+  assert.deepEqual(sent("b/2.PNG", "b/notes.txt", "b/.hidden/x.png", "b/1.jpg", "b/.DS_Store"), ["b/1.jpg", "b/2.PNG"]);
+  assert.deepEqual(sent("people.CSV", "people.pdf"), ["people.CSV"]);
+  assert.match(picked(files("a.pdf"), kinds).problem, /^a\.pdf is not of a kind that can be opened/);
+  assert.match(picked(files("a.csv", "b.csv"), kinds).problem, /^Choose one file: a\.csv, b\.csv/);
+  assert.match(picked([{ path: "a.csv", file: { size: 1001 } }], kinds).problem, /at most/);
+  assert.equal(picked(files("a.csv"), kinds).problem, "");
+});
+
+test("a time is told as a person would", () => {
+  const now = Date.parse("2024-05-02T12:00:00Z");
+  assert.deepEqual(["2024-05-02T12:00:20Z", "2024-05-02T11:59:00Z", "2024-05-02T09:00:00Z", "2024-04-30T12:00:00Z"].map((time) => ago(time, now)), ["just now", "1 minute ago", "3 hours ago", "2 days ago"]);
 });

@@ -12,6 +12,7 @@ from PIL import Image
 
 from ancr.studio.app import make_app
 from ancr.studio.connections import bind
+from ancr.studio.desk import Desk
 from ancr.studio.openings import open_source
 from ancr.studio.security import POLICY
 from ancr.studio.server import PORTS
@@ -100,7 +101,7 @@ def raw_get(studio, path):
     headers = [(b"host", HOME[7:].encode()), (b"cookie", f"ancr-studio-{PORT}={TOKEN}".encode())]
     scope = {"type": "http", "method": "GET", "path": unquote(path), "raw_path": path.encode(), "query_string": b""}
     scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {"version": "3.0"}}
-    asyncio.run(make_app(studio, TOKEN, PORT)(scope, receive, send))
+    asyncio.run(make_app(Desk(studio), TOKEN, PORT)(scope, receive, send))
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 

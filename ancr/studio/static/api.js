@@ -5,6 +5,10 @@ import { complain } from "/static/parts.js";
 export const tab = sessionStorage.getItem("tab") || crypto.randomUUID().replaceAll("-", "");
 sessionStorage.setItem("tab", tab);
 
+// The data that this page knows: an action is never done to other data that was opened meanwhile.
+let start = null;
+export function keepTo(known) { start = known; }
+
 export async function ask(path, body, options = {}) {
   const request = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   return send(path, { ...request, ...options });
@@ -14,10 +18,34 @@ export async function upload(path, blob) {
   return send(path, { method: "POST", headers: { "content-type": blob.type || "application/octet-stream" }, body: blob });
 }
 
+const own = () => ({ "x-ancr-tab": tab, ...(start === null ? {} : { "x-ancr-start": start }) });
+
+// Files in one request: a line with their names and sizes, then one after another. progress(done, total) is in bytes.
+export function bring(files, progress) {
+  const list = JSON.stringify(files.map(({ path, file }) => [path, file.size]));
+  const body = new Blob([list, "\n", ...files.map(({ file }) => file)]), request = new XMLHttpRequest();
+  const done = new Promise((resolve, reject) => {
+    const fail = (sentence) => { complain(sentence); reject(new Error(sentence)); };
+    request.upload.onprogress = (event) => progress(event.loaded, event.total);
+    request.onload = () => {
+      const content = request.response;
+      if (request.status === 200) { complain(""); resolve(content); } else fail(content?.error || `The studio answered with an error (${request.status}).`);
+    };
+    request.onerror = () => fail("The files could not be sent. Are they still where they were, and does the studio run?");
+    request.onabort = () => fail("");
+  });
+  request.open("POST", "/api/upload");
+  request.responseType = "json";
+  request.setRequestHeader("content-type", "application/octet-stream");
+  for (const [name, value] of Object.entries(own())) request.setRequestHeader(name, value);
+  request.send(body);
+  return { done, cancel: () => request.abort() };
+}
+
 async function send(path, request) {
   let response;
   try {
-    response = await fetch(path, { ...request, headers: { ...request.headers, "x-ancr-tab": tab } });
+    response = await fetch(path, { ...request, headers: { ...request.headers, ...own() } });
   } catch (error) {
     complain("The studio does not answer. Is it still running in the terminal?");
     throw error;

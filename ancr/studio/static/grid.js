@@ -80,7 +80,7 @@ export function Grid(props) {
     <div role="presentation" class=${columns ? "lines" : "options"} style=${{ top: first * shape.row, gridTemplateColumns: columns ? null : `repeat(${shape.columns}, minmax(0, 1fr))` }}>${parts}</div></div>`;
   const head = columns && html`<div role="rowgroup" class="head"><div role="row" aria-rowindex="1">${columns.map((column) => html`<div role="columnheader" class=${column.number ? "number" : ""} aria-sort=${column.sorted || "none"}>${column.sort ? html`<button tabindex="0" onClick=${column.sort}>${column.title}<span aria-hidden="true">${{ ascending: " ↑", descending: " ↓" }[column.sorted] || ""}</span></button>` : column.title}</div>`)}</div></div>`;
   const active = at >= from && at < to ? `${id}-${at}` : null;
-  return html`<div ref=${box} id=${id} class=${`grid ${columns ? "table" : kind}`} tabindex="0" role=${columns ? "grid" : "listbox"} aria-label=${label} aria-multiselectable=${select ? "true" : null} aria-rowcount=${columns ? count + 1 : null} aria-activedescendant=${active}
+  return html`<div ref=${box} id=${id} class=${`grid ${columns ? "table" : `of-${kind}`}`} tabindex="0" role=${columns ? "grid" : "listbox"} aria-label=${label} aria-multiselectable=${select ? "true" : null} aria-rowcount=${columns ? count + 1 : null} aria-activedescendant=${active}
     onKeyDown=${key} onScroll=${(event) => { const top = event.target.scrollTop; setView((old) => ({ ...old, top })); }} style=${columns ? { "--columns": columns.map((column) => column.width).join(" ") } : null}>${head}${body}</div>`;
 }
 

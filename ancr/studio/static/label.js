@@ -129,7 +129,7 @@ function Current() {
   return html`<div class="stage"><${Picture} key=${current.id} sample=${current} /></div>
     <h3 id="current">${current.name}</h3>
     <p id="guess">${guess
-      ? html`<button class="main" onClick=${() => give(guess.label)}><kbd>Enter</kbd>It is ${guess.label} <span class="sure">(${percent(guess.confidence, 0)} sure)</span></button>`
+      ? html`<button class="main" onClick=${() => give(guess.label)}><kbd>Enter</kbd>It is ${guess.label} ${studio.state.estimate && html`<span class="sure">(${percent(guess.confidence, 0)} sure)</span>`}</button>`
       : html`<span class="quiet">${studio.state.ready ? "No guess yet." : "Give labels of two classes, then there are guesses."}</span>`}</p>
     <div class="row"><button data-key="skip" onClick=${skip}><kbd>s</kbd>Skip</button>
       <button data-key="undo" onClick=${undo} disabled=${!studio.state.can_undo}><kbd>u</kbd>Undo</button>

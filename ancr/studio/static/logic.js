@@ -31,6 +31,25 @@ export function merged(state, news) {
   return { ...state, ...fields };
 }
 
+// Which files of those that a person chose are sent: the images, or else the one that can be opened.
+export function picked(files, { images, files: others, most }) {
+  const suffix = (path) => /\.[^./]+$/.exec(path.toLowerCase())?.[0] ?? "", isSeen = ({ path }) => !path.split("/").some((part) => part.startsWith("."));
+  const pictures = files.filter((one) => isSeen(one) && images.includes(suffix(one.path)));
+  const send = pictures.length ? pictures : files.filter((one) => isSeen(one) && others.includes(suffix(one.path)));
+  if (!send.length) return { send, problem: `${files.length === 1 ? `${files[0].path} is not` : "None of these files is"} of a kind that can be opened: choose a table, a text file, a zip or a folder of images.` };
+  if (!pictures.length && send.length > 1) return { send, problem: `Choose one file: ${send.slice(0, 3).map((one) => one.path).join(", ")}${send.length > 3 ? " …" : ""} would be several projects.` };
+  const size = send.reduce((sum, one) => sum + one.file.size, 0);
+  if (size > most) return { send, problem: `These files take ${(size / 2 ** 30).toFixed(1)} GB; at most ${most / 2 ** 30} GB can be brought. Use \`ancr studio PATH\` in the terminal.` };
+  return { send: [...send].sort((a, b) => (a.path < b.path ? -1 : 1)), problem: "" };
+}
+
+// How long ago a time was, in words.
+export function ago(time, now) {
+  const minutes = Math.max(0, Math.round((now - Date.parse(time)) / 60000));
+  const [number, unit] = minutes < 60 ? [minutes, "minute"] : minutes < 1440 ? [Math.round(minutes / 60), "hour"] : [Math.round(minutes / 1440), "day"];
+  return minutes < 1 ? "just now" : `${number} ${unit}${number === 1 ? "" : "s"} ago`;
+}
+
 // Which rows of a grid are drawn: those that are seen, and some above and below.
 export function seenRows({ top, height, rowHeight, rows, margin = 3 }) {
   const first = Math.max(0, Math.floor(top / rowHeight) - margin);

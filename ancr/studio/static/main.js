@@ -1,5 +1,5 @@
 // The frame of the page: views, what is known about the data, undo, and news from the server.
-import { ask, tab, upload } from "/static/api.js";
+import { ask, keepTo, tab, upload } from "/static/api.js";
 import { html, render } from "/static/htm-preact.js";
 import { merged } from "/static/logic.js";
 import { complain, count, percent, say } from "/static/parts.js";
@@ -8,10 +8,11 @@ import * as browse from "/static/browse.js";
 import * as compare from "/static/compare.js";
 import * as label from "/static/label.js";
 import * as map from "/static/map.js";
+import * as open from "/static/open.js";
 import * as attempt from "/static/try.js";
 import * as viewer from "/static/viewer.js";
 
-const views = { try: attempt, label, browse, map, audit, compare };
+const views = { open, try: attempt, label, browse, map, audit, compare };
 const panel = document.getElementById("view");
 const tabs = [...document.querySelectorAll("[role=tab]")];
 const studio = { state: null, refresh, act, attempt: attempt.pick, redraw: () => views[shown].redraw?.() };
@@ -20,6 +21,7 @@ let shown = null;
 
 async function refresh() {
   studio.state = await ask("/api/state");
+  keepTo(studio.state.start);
   drawFrame();
   if (shown) views[shown].update(studio, { more: true, guessed: studio.state.guessed });
   viewer.update({ more: true });
@@ -103,14 +105,38 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// A file that is dropped anywhere is one to open; left to the browser, it would take the place of this page.
+const carries = (event) => event.dataTransfer?.types.includes("Files");
+document.addEventListener("dragover", (event) => { if (carries(event)) event.preventDefault(); });
+document.addEventListener("drop", (event) => {
+  if (event.defaultPrevented || !carries(event)) return;
+  event.preventDefault();
+  open.dropped(event.dataTransfer);
+  if (shown !== "open") location.hash = "open";
+});
+
 // News: another tab did something, or the background has found something.
 const SILENT = { silent: "The studio does not answer. Is it still running in the terminal?", closed: "The studio has ended, or was started anew: open the address that the terminal shows." };
 let wasLost = false;
 
+// Other data was opened. Nothing of the data before may stay in the page, so that it is loaded anew.
+function follow() {
+  if (!sessionStorage.getItem("opening")) sessionStorage.setItem("followed", "yes");
+  studio.isLeaving = true;
+  location.reload();
+}
+
+function arrived() {
+  const [own, followed] = ["opening", "followed"].map((name) => { const is = sessionStorage.getItem(name); sessionStorage.removeItem(name); return is; });
+  if (own) history.replaceState(null, "", studio.state.waiting ? "#label" : "#browse");
+  if (!followed) return;
+  render(html`<p>Another tab has opened ${studio.state.name}, so this tab shows it, too. What you did before is kept. <button onClick=${() => render(null, document.getElementById("told"))}>Close</button></p>`, document.getElementById("told"));
+}
+
 function hear({ news, lost }) {
   if (news && studio.state) {
     const state = merged(studio.state, news);
-    if (state === null) { refresh().catch(() => {}); return; }
+    if (state === null) { follow(); return; }
     studio.state = state;
     drawFrame();
     if (shown) views[shown].update(studio, news);
@@ -138,4 +164,4 @@ function listen() {
 }
 
 listen();
-refresh().then(() => show(location.hash.slice(1), false)).catch(() => {});
+refresh().then(() => { arrived(); show(location.hash.slice(1), false); }).catch(() => {});
