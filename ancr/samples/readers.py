@@ -26,7 +26,7 @@ from ancr.samples.sample_set import (
 )
 from ancr.samples.table_files import MISSING, TABLES, Chunk, Table, cell_text, open_table, some
 
-_USUAL = {
+USUAL_NAMES = {
     "data": ("data", "features", "X", "x", "fea", "feature"),
     "label": ("target", "labels", "y", "label", "gnd", "Y", "class"),
 }
@@ -275,27 +275,13 @@ def _name_of(path: Path, names: Sequence[str], wanted: object, what: str, needed
         if wanted not in names:
             raise ValueError(f"{what} {wanted!r} is not in {path.name}, which has {some(names)}")
         return str(wanted)
-    found = [name for name in _USUAL[what] if name in names]
+    found = [name for name in USUAL_NAMES[what] if name in names]
     if len(found) > 1 and what == "label":
         raise ValueError(f"{path.name} has several candidates for the label: {', '.join(found)}; name one (--label)")
     if not found and needed:
-        usual, option = ", ".join(_USUAL[what]), " with --label" if what == "label" else ""
+        usual, option = ", ".join(USUAL_NAMES[what]), " with --label" if what == "label" else ""
         raise ValueError(f"{path.name} has no {what} by a usual name ({usual}); name one{option}: it has {some(names)}")
     return found[0] if found else ""
-
-
-def likely_label(columns: Sequence[str]) -> str:
-    """The only column of a table that is called as labels usually are, in any case; empty if there is no such one.
-
-    Examples
-    --------
-    >>> from ancr.samples.readers import likely_label
-    >>> likely_label(["height", "Class"]), likely_label(["label", "target"])
-    ('Class', '')
-    """
-    usual = {name.casefold() for name in _USUAL["label"]}
-    found = [name for name in columns if name.casefold() in usual]
-    return found[0] if len(found) == 1 else ""
 
 
 def _classes(
@@ -470,9 +456,9 @@ def _table_parts(
     columns = list(plan.kinds) or _vector_columns(table)
     table.check_columns(columns, " that the model was trained on")
     table.check_columns(filter(None, asked))
-    label, names = asked[0] or _beside(table, _USUAL["label"], columns), asked[1] or ""
+    label, names = asked[0] or _beside(table, USUAL_NAMES["label"], columns), asked[1] or ""
     names = names or _beside(table, (*_NAMES, *plan.identifiers), [*columns, label])
-    known = {"", *plan.names, *columns, names, label, *_USUAL["label"]}
+    known = {"", *plan.names, *columns, names, label, *USUAL_NAMES["label"]}
     if extra := [name for name in table.columns if name not in known]:
         _warn(f"{path.name}: the model does not know the columns {some(extra, 5)}; they are ignored")
     some_read = False

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from ancr._core.messages import one_line
 from ancr.samples.image_folders import folder_images, warn_of_doubts
-from ancr.samples.readers import likely_label
+from ancr.samples.readers import USUAL_NAMES
 from ancr.samples.sample_set import DataWarning, shown_cell
 from ancr.samples.table_files import TABLES, open_table
 from ancr.studio.openings import Source
@@ -41,6 +41,20 @@ def options_of(path: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     kinds = kinds if isinstance(kinds, Mapping) else {}
     known = {str(name): str(kind) for name, kind in kinds.items() if kind and name != label}
     return {"path": path, "label": None if label is None else str(label), "kinds": known}
+
+
+def likely_label(columns: Sequence[str]) -> str:
+    """The only column of a table that is called as labels usually are, in any case; empty if there is no such one.
+
+    Examples
+    --------
+    >>> from ancr.studio.previews import likely_label
+    >>> likely_label(["height", "Class"]), likely_label(["label", "target"])
+    ('Class', '')
+    """
+    usual = {name.casefold() for name in USUAL_NAMES["label"]}
+    found = [name for name in columns if name.casefold() in usual]
+    return found[0] if len(found) == 1 else ""
 
 
 def folder_preview(path: Path, features: str) -> dict[str, Any]:
