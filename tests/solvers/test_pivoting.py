@@ -47,6 +47,7 @@ def test_codes_are_optimal(constraint, dtype, seed):
 
 @pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
 def test_they_are_the_codes_of_the_other_kernels(constraint, monkeypatch):
+    monkeypatch.setenv("ANCR_NUM_THREADS", "1")  # one block
     atoms, queries, _ = drawn(1)
     pivoted = solve(atoms, queries, constraint=constraint)
     monkeypatch.setattr(host, "FEW_ATOMS", 0)

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-# With this many queries over so few atoms, pivoting pays for one more kernel to compile.
-MANY_QUERIES, FEW_ATOMS = 256, 40
+# With this many queries in a block over so few atoms, pivoting pays for one more kernel to compile.
+MANY_QUERIES, FEW_ATOMS = 128, 40
 
 
 def find_supports(program: Any, linear: np.ndarray, codes: Any) -> None:
