@@ -61,7 +61,15 @@ class ByWish:
         return (self.names.index(name) if name in self.names else len(self.names)), name
 
 
+def _readable(gallery_conf, name):
+    """Figures whose words can be read in a thumbnail, too."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"figure.figsize": (5.2, 3.4), "font.size": 12, "lines.linewidth": 2})
+
+
 sphinx_gallery_conf = {
+    "reset_modules": ("matplotlib", _readable),
     "subsection_order": ExplicitOrder([f"../examples/{folder}" for folder in _SECTIONS]),
     "within_subsection_order": ByWish,
     "nested_sections": False,
@@ -82,6 +90,7 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_title = f"ancr {version}"
 html_css_files = ["site.css"]
+html_sidebars = {"index": [], "get_started": []}  # nothing below them
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {

@@ -34,6 +34,8 @@ ax.set(xlabel="samples looked at, most suspicious first", ylabel="wrong labels f
 ax.legend()
 print(f"{found[len(wrong) - 1]} of {len(wrong)} are among the first {len(wrong)}")
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # With their images: the given label, the suggested one, and the samples that speak against the label.
 audit.plot(images=X.reshape(-1, 8, 8), top=5)

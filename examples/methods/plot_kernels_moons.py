@@ -25,8 +25,9 @@ figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 for ax, (name, space) in zip(axes, settings.items(), strict=True):
     clf = ANCRClassifier(alpha=1e-2, space=space).fit(X, y)
     DecisionBoundaryDisplay.from_estimator(clf, X, ax=ax, response_method="predict", alpha=0.3, grid_resolution=60)
-    ax.scatter(*X.T, c=y, s=12, edgecolors="k", linewidths=0.3)
+    points = ax.scatter(*X.T, c=y, s=12, edgecolors="k", linewidths=0.3)
     ax.set(title=f"{name}: {clf.score(X, y):.2f}", xticks=[], yticks=[])
+axes[0].legend(*points.legend_elements(), title="class", fontsize=8, title_fontsize=8)
 
 # %%
 # The explanation works in any space: the samples that decided a point between the moons.

@@ -33,5 +33,5 @@ scores = {name: cross_val_score(ANCRClassifier(rule=rule), X[:600], y[:600], cv=
 
 figure, ax = plt.subplots(layout="constrained")
 ax.boxplot(list(scores.values()), tick_labels=list(scores))
-ax.set(ylabel="accuracy in three folds")
+ax.set(xlabel="rule", ylabel="accuracy in three folds", title="a rule of our own beside those that exist")
 print({name: round(float(values.mean()), 3) for name, values in scores.items()})

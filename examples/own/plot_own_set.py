@@ -62,7 +62,7 @@ for cap in caps:
 
 figure, ax = plt.subplots(layout="constrained")
 ax.semilogx(caps, scores, "o-")
-ax.set(xlabel="cap on each weight", ylabel="accuracy")
+ax.set(xlabel="cap on each weight", ylabel="accuracy", title="digits: no sample may decide alone")
 print("largest weight:", [round(value, 3) for value in largest])
 
 # %%

@@ -38,7 +38,7 @@ for name, values in scores.items():
     mean, error = values.mean(axis=1), values.std(axis=1, ddof=1) / draws**0.5
     ax.plot(counts, mean, "o-", label=name)
     ax.fill_between(counts, mean - error, mean + error, alpha=0.2)
-ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="labels per class", ylabel="accuracy")
+ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="labels per class", ylabel="accuracy", title="digits")
 ax.legend()
 
 # %%

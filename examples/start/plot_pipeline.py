@@ -36,5 +36,5 @@ scores = search.cv_results_["mean_test_score"].reshape(3, 4)
 figure, ax = plt.subplots(layout="constrained")
 for alpha, values in zip(grid["ancrclassifier__alpha"], scores, strict=True):
     ax.plot(grid["pca__n_components"], values, "o-", label=f"λ = {alpha:g}")
-ax.set(xlabel="principal components", ylabel="accuracy in three folds")
+ax.set(xlabel="principal components", ylabel="accuracy in three folds", title="digits: PCA, then ANCR")
 ax.legend()

@@ -51,5 +51,5 @@ print(fitted.predict(frame.iloc[1:5].drop(columns="target").to_numpy()))
 figure, ax = plt.subplots(layout="constrained")
 for label, group in answers.groupby("label"):
     ax.hist(group["probability"], bins=20, range=(0.3, 1), alpha=0.6, label=f"class {label}")
-ax.set(xlabel="probability of the answer", ylabel="new samples")
+ax.set(xlabel="probability of the answer", ylabel="new samples", title="wine: answers of a model file")
 ax.legend()
