@@ -45,5 +45,6 @@ right.legend()
 
 # %%
 # On AR the stopped iterate is the better classifier, on digits and USPS the optimum is. What the iterate has over the
-# optimum is room outside the simplex; :ref:`sphx_glr_auto_examples_methods_plot_relaxation.py` gives that room a parameter.
+# optimum is room outside the simplex; :ref:`sphx_glr_auto_examples_methods_plot_relaxation.py` gives that room a
+# parameter.
 print(f"T = 5: {accuracy[2]:.3f}, optimum: {best:.3f}")
