@@ -28,8 +28,6 @@ CASES = (
     (60_000, 784, "ANCRClassifier()"),
     (60_000, 784, "CRCClassifier()"),
     (60_000, 784, 'ANCRClassifier(space=Space("rbf", n_landmarks=1000))'),
-    (2_000, 100, "ANCRClassifierCV()"),
-    (5_000, 100, "ANCRClassifierCV()"),
 )
 
 

@@ -378,5 +378,5 @@ class CodePathDisplay:
         self.axes_.set(xscale="log", xlabel=self.param, ylabel="weight")
         if self.truth is not None:
             self.axes_.set_title(f"truth: {self.truth}")
-        self.axes_.legend()
+        self.axes_.legend(loc="upper right")  # the best place is slow to find among so many lines
         return self
