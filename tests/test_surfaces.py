@@ -2,19 +2,24 @@
 
 import csv
 import json
+import shlex
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ancr
+from ancr.classifiers.probabilities import Temperatures
 from ancr.classifiers.settings import is_same, methods
+from ancr.comparison.split_sources import UserSource
 from ancr.datasets import load_folder, load_table
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_samples
 from ancr.samples.sample_set import DataWarning
 from tests.command_line import invoke
+from tests.marks import rarely
 from tests.studio.conftest import make_client, make_studio  # noqa: F401  (fixtures)
 
 pytest.importorskip("starlette", reason="the studio needs starlette")
@@ -242,7 +247,7 @@ def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
     model, result = train(folder, tmp_path)
     assert f"{folder}: 8 of 24 samples have no label and are left out" in result.stderr.splitlines()
     assert f"1 file cannot be read as an image and is left out: {folder / 'dark' / 'broken.png'} (" in result.stderr
-    source = quietly(open_source, folder, features="pixels")
+    source = quietly(open_source, folder)
     assert source.labels == samples.labels
     known = samples.labelled()
     clf = ancr.ANCRClassifier(alpha=0.1).fit(known.vectors, known.class_names[known.target])
@@ -252,8 +257,8 @@ def test_a_folder_is_read_alike_everywhere(folder, tmp_path):
     assert answers == clf.predict(samples.vectors).tolist() == model.build().predict(samples.vectors).tolist()
     np.testing.assert_allclose(chances, proba, rtol=0, atol=1e-12)
     # Features that are written to a file keep what has no label.
-    assert invoke(["extract", folder, "--features", "pixels", "-o", tmp_path / "pixels.npz"]).exit_code == 0
-    extracted = read_samples(tmp_path / "pixels.npz")
+    assert invoke(["extract", folder, "--features", "hog", "-o", tmp_path / "hog.npz"]).exit_code == 0
+    extracted = read_samples(tmp_path / "hog.npz")
     assert extracted.labels == samples.labels
     np.testing.assert_array_equal(extracted.vectors, samples.vectors)
 
@@ -385,3 +390,57 @@ def test_an_empty_cell_of_a_table_without_gaps(tmp_path, make_studio, make_clien
     assert client.post("/api/answer", json={"row": X[0, :2].tolist()}).json()["label"] == python.predict(
         [[*X[0, :2], np.nan, np.nan]]
     )
+
+
+def answers_of(model, data, folder):
+    """Names, labels and probabilities that ``ancr predict`` writes."""
+    result = invoke(["predict", model, data, "-o", folder / "answers.csv"])
+    assert result.exit_code == 0, result.output
+    with open(folder / "answers.csv", newline="") as file:
+        return {Path(row["sample"]).name: (row["label"], row["probability"]) for row in csv.DictReader(file)}
+
+
+FEATURES = [("hog", None), ("pixels", None), *rarely(("resnet18", "none"))]
+
+
+@pytest.mark.parametrize(("features", "weights"), FEATURES)
+def test_a_model_of_extracted_features_is_that_of_the_folder(folder, tmp_path, features, weights):
+    """It predicts the folder, the extracted file and single images, with the weights that it was trained on."""
+    network = ["--backbone", features, "--weights", weights, "--cache-dir", "none"] if weights else []
+    how = network or ["--features", features]
+    assert invoke(["extract", folder, *how, "-o", tmp_path / "vectors.npz"]).exit_code == 0
+    assert invoke(["train", tmp_path / "vectors.npz", "-o", tmp_path / "extracted.npz"]).exit_code == 0
+    options = ["--features", features, *(["--weights", weights] if weights else [])]
+    assert invoke(["train", folder, *options, "-o", tmp_path / "direct.npz"]).exit_code == 0
+    expected = answers_of(tmp_path / "direct.npz", folder, tmp_path)
+    assert answers_of(tmp_path / "extracted.npz", folder, tmp_path) == expected
+    assert answers_of(tmp_path / "direct.npz", tmp_path / "vectors.npz", tmp_path) == expected
+    image = next((folder / "light").glob("*.png"))
+    assert answers_of(tmp_path / "extracted.npz", image, tmp_path) == {image.name: expected[image.name]}
+
+
+def test_images_are_compared_by_hog_everywhere_unless_asked(folder, tmp_path):
+    assert read_samples(folder).features == "hog"
+    assert open_source(folder).data.features == "hog"
+    assert invoke(["train", folder, "-o", tmp_path / "model.npz"]).exit_code == 0
+    model = Model.load(tmp_path / "model.npz")
+    assert model.features == "hog"
+    assert isinstance(model.classifier.temperature, Temperatures)  # chosen and calibrated, as for a table
+    source = UserSource(read_samples(folder).labelled(), 2)
+    assert "--features hog" in shlex.join(source.options)
+
+
+def test_features_that_cannot_be_made_are_one_line(folder, tmp_path):
+    assert invoke(["extract", folder, "--features", "eigenfaces", "-o", tmp_path / "faces.npz"]).exit_code == 0
+    assert invoke(["train", tmp_path / "faces.npz", "-o", tmp_path / "faces-model.npz"]).exit_code == 0
+    model = tmp_path / "model.npz"
+    for arguments, message in [
+        (["predict", tmp_path / "faces-model.npz", folder], "arrays that do not say how images become such"),
+        (["train", folder, "--features", "hogg"], "features 'hogg' is unknown; choose from pixels, hog, vgg16"),
+        (["train", folder, "--weights", "own.pth"], "hog needs no weights; name a network with --features"),
+        (["predict", tmp_path / "faces-model.npz", folder, "--weights", "x.pth"], "was not trained on images"),
+    ]:
+        result = invoke([*arguments, "-o", model])
+        assert result.exit_code == 1
+        assert message in result.stderr.splitlines()[-1]
+        assert not model.exists()

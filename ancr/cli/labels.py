@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import FILE, STRICT, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import (
+    FILE,
+    STRICT,
+    WEIGHTS,
+    Reading,
+    check_output,
+    csv_file,
+    readable_errors,
+    say,
+    say_of,
+    takes_samples,
+)
 
 if TYPE_CHECKING:
     from ancr.samples.column_plan import ColumnPlan
@@ -55,7 +66,7 @@ def audit(reading: Reading, output: Path, top: int, raw_text: bool) -> None:
             samples = everything.labelled()
             plan = reading.plan(samples)
             advance(1)
-            found = _audited(samples, plan)
+            found = _audited(samples, plan, samples.groups(reading.kinds))
             advance(1)
             output.mkdir(parents=True, exist_ok=True)
             write_text(output / "audit.json", json.dumps({"data": samples.origin}) + "\n")
@@ -86,13 +97,13 @@ def _refuse_other_data(output: Path, data: Path) -> None:
         raise ValueError(f"{output} holds the audit {of}, which would be replaced; choose another folder with --output")
 
 
-def _audited(samples: "Samples", plan: "ColumnPlan") -> Any:
+def _audited(samples: "Samples", plan: "ColumnPlan", groups: Any) -> Any:
     """The audit, on columns prepared as for a classifier."""
     from ancr import ANCRClassifierCV, audit_labels
 
     vectors = plan.fit(samples.vectors, samples.target)(samples.vectors)
     labels = samples.class_names[samples.target]
-    return audit_labels(vectors, labels, estimator=plan.suited(ANCRClassifierCV()), groups=samples.groups)
+    return audit_labels(vectors, labels, estimator=plan.suited(ANCRClassifierCV()), groups=groups)
 
 
 def _write_table(path: Path, found: Any, samples: "Samples", raw_text: bool) -> None:
@@ -135,8 +146,18 @@ def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="Orders samples that are equally good."
 )
 @click.option("-o", "--output", type=FILE, help="A file for the names. Default: the terminal.")
+@WEIGHTS
 @STRICT
-def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output: Path | None, strict: bool) -> None:
+def next_(
+    model: Path,
+    pool: Path,
+    number: int,
+    strategy: str,
+    seed: int,
+    output: Path | None,
+    weights: str | None,
+    strict: bool,
+) -> None:
     """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.
 
     The names of the samples whose labels would help most, one per line, the most useful first: those that the model is
@@ -159,7 +180,7 @@ def next_(model: Path, pool: Path, number: int, strategy: str, seed: int, output
 
         if output is not None:
             check_output(output, model, pool)
-        trained = Model.load(model)
+        trained = Model.load(model).with_weights(weights)
         if not trained.explains:
             raise ValueError(f"{model} is a model of {trained.method}; train ANCR-CV to choose what to label next")
         pipeline, vectors, names = trained.build(), [], []

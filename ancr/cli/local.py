@@ -5,7 +5,17 @@ from typing import Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, FILE, check_output, print_tables, readable_errors, say, takes_columns
+from ancr.cli.options import (
+    DATA_HOME,
+    FILE,
+    WEIGHTS,
+    check_output,
+    print_tables,
+    readable_errors,
+    say,
+    takes_columns,
+    weighted,
+)
 
 
 @click.command()
@@ -126,6 +136,7 @@ def warmup(single: bool) -> None:
     help="A folder of images, or the folder of the images that a table names.",
 )
 @click.option("--features", default="hog", show_default=True, help="For a folder of images: hog, pixels, or a network.")
+@WEIGHTS
 @click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1. Default: the first free one from 8710.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page.")
 @takes_columns
@@ -134,6 +145,7 @@ def studio(
     label: str | None,
     images: Path | None,
     features: str,
+    weights: str | None,
     port: int | None,
     browser: bool,
     asked: dict[str, str],
@@ -158,4 +170,9 @@ def studio(
             raise ImportError(f"the studio needs {error.name}: {wanted}") from error
         from ancr.studio.openings import open_source
 
-        serve(open_source(data, label, images, features, kinds=asked), port, browser, click.echo)
+        serve(
+            open_source(data, label, images, weighted(features, weights) or features, kinds=asked),
+            port,
+            browser,
+            click.echo,
+        )

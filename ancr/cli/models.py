@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ancr._core.messages import counted
-from ancr.cli.options import FILE, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import FILE, WEIGHTS, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
     from ancr.samples.model_file import Model
@@ -69,7 +69,7 @@ def train(
         plan = reading.plan(samples)
         classifier = plan.suited(method_to_train(method, params, plan.spaces))
         model = Model.of(classifier, samples, plan)
-        fitted = model.build(samples.groups)  # a model that cannot be fitted must not be saved
+        fitted = model.build(samples.groups(reading.kinds))  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
     if samples.is_train is not None:
@@ -90,6 +90,7 @@ def train(
 )
 @click.option("--label", help="A column of known labels to score against. Default: the one of the training table.")
 @click.option("--id", "id_", metavar="COLUMN", help="A column that names the rows. Default: the identifier, if any.")
+@WEIGHTS
 @click.option(
     "--strict", is_flag=True, help="Stop at a row or image that cannot be read. Default: leave it out and name it."
 )
@@ -101,6 +102,7 @@ def predict(
     explain: bool,
     label: str | None,
     id_: str | None,
+    weights: str | None,
     strict: bool,
 ) -> None:
     """Classify DATA with a MODEL that `ancr train` saved, and write a CSV.
@@ -121,7 +123,7 @@ def predict(
         from ancr.samples.readers import read_queries
 
         check_output(output, model, data)
-        trained, score = Model.load(model), _Score()
+        trained, score = Model.load(model).with_weights(weights), _Score()
         if explain and not trained.explains:
             raise ValueError(f"--explain: {trained.method} names no training samples; train ANCR-CV for that")
         options: dict[str, Any] = {"strict": strict, "label": label or _label_beside(trained, data), "name": id_}
@@ -203,7 +205,8 @@ def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
 )
 @click.option("--most-mb", default=16, show_default=True, type=click.IntRange(1, 1024), help="Largest request, in MB.")
-def serve(model: Path, host: str, port: int, most_mb: int) -> None:
+@WEIGHTS
+def serve(model: Path, host: str, port: int, most_mb: int, weights: str | None) -> None:
     """Answer requests over HTTP with a MODEL that `ancr train` saved.
 
     POST /predict takes JSON: {"rows": [{"column": value, ...}, ...]}, or lists of values in the order of training; of a
@@ -222,4 +225,4 @@ def serve(model: Path, host: str, port: int, most_mb: int) -> None:
         except ImportError as error:
             wanted = "pip install starlette uvicorn httptools pillow"
             raise ImportError(f"a server needs {error.name}: {wanted}") from error
-        serve_model(model, host, port, os.environ.get("ANCR_TOKEN", ""), most_mb * 2**20, say)
+        serve_model(model, host, port, os.environ.get("ANCR_TOKEN", ""), most_mb * 2**20, say, weights)

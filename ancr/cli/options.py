@@ -30,19 +30,21 @@ DATA_HOME = click.option(
 STRICT = click.option(
     "--strict", is_flag=True, help="Stop at an image that cannot be read. Default: leave it out and name it."
 )
+WEIGHTS = click.option(
+    "--weights", help="Of a network: a file, or a name in torchvision or timm. Default: those it comes with."
+)
 _SAMPLES = (
     click.argument("data", type=click.Path(path_type=Path)),
     click.option(
         "--label", help="Column or array that holds the labels. Default: target, labels, y, label, gnd, Y or class."
     ),
-    click.option(
-        "--features", default="pixels", show_default=True, help="For images: pixels, hog, or a network such as vgg19."
-    ),
+    click.option("--features", help="For images: pixels, hog, or a network such as vgg19. Default: hog."),
+    WEIGHTS,
     STRICT,
     click.option(
         "--groups",
         metavar="COLUMN",
-        help="Column or array of groups, such as patients, which folds keep together; it is not learned from.",
+        help="For a table: column of groups, such as patients, which folds keep together; it is not learned from.",
     ),
     click.option(
         "--standardize/--no-standardize",
@@ -83,7 +85,7 @@ class Reading:
         The data.
     label : str or None
         Column or array of the labels.
-    features : str
+    features : str or None
         For images: how they become vectors.
     standardize : bool or None
         What was asked for.
@@ -95,7 +97,7 @@ class Reading:
 
     data: Path
     label: str | None
-    features: str
+    features: str | None
     standardize: bool | None
     kinds: dict[str, str]
     strict: bool = False
@@ -132,7 +134,8 @@ def takes_samples(command: Callable[..., None]) -> Callable[..., None]:
     def read(
         data: Path,
         label: str | None,
-        features: str,
+        features: str | None,
+        weights: str | None,
         strict: bool,
         groups: str | None,
         standardize: bool | None,
@@ -140,9 +143,20 @@ def takes_samples(command: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         asked = {**asked, **({groups: "group"} if groups else {})}
+        with readable_errors():
+            features = weighted(features, weights)
         command(reading=Reading(data, label, features, standardize, asked, strict), **others)
 
     return _decorated(takes_columns(read), _SAMPLES)
+
+
+def weighted(features: str | None, weights: str | None) -> str | None:
+    """The features of images, with the weights of a network if a user named any."""
+    if weights is None:
+        return features
+    from ancr.samples.image_vectors import USUAL_FEATURES, with_weights
+
+    return with_weights(features or USUAL_FEATURES, weights)
 
 
 def _decorated(command: Callable[..., None], options: Sequence[Callable[..., Any]]) -> Callable[..., None]:

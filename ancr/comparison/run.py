@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX
 from typing import Any
 
+import numpy as np
+
 from ancr._core.files import check_folder, write_text
 from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
@@ -31,7 +33,7 @@ from ancr.comparison.runner import (
 )
 from ancr.comparison.split_sources import UserSource, learning_setting
 from ancr.samples.readers import samples_in_memory
-from ancr.samples.sample_set import DataWarning
+from ancr.samples.sample_set import DataWarning, checked_groups, label_texts
 
 Methods = str | Sequence[Any] | Any | None
 DEFAULT_METHODS = ("ANCR", "CRC", "Softmax", "SVM", "RBF SVM", "kNN", "Random forest", "Gradient boosting")
@@ -122,11 +124,12 @@ def compare(
     if output is not None:
         with naming("output"):
             check_folder(Path(output) / "report.html", create=True)  # before the work
-    everything = samples_in_memory(X, y, name, image_shape, kinds or {}, groups)
+    everything = samples_in_memory(X, y, name, image_shape, kinds or {})
     if everything.n_unlabelled:
         warnings.warn(everything.left_out, UserWarning, stacklevel=2)
     samples = everything.labelled()
-    source = UserSource(samples, folds, standardize, repeats, kinds)
+    own = None if groups is None else _checked_groups(groups, len(everything))[everything.target >= 0]
+    source = UserSource(samples, folds, standardize, repeats, kinds, own)
     for line in source.warnings:
         warnings.warn(line, DataWarning, stacklevel=2)
     with TemporaryDirectory() as scratch:
@@ -151,6 +154,13 @@ def compare_source(
     plans = plan_comparison(source, methods, protocols, folder)
     file = open_results(folder, [source])
     return run_comparison(source, plans, file, jobs, time_limit, learning_curve, command="ancr.compare(…)")
+
+
+def _checked_groups(groups: Any, count: int) -> np.ndarray:
+    names = [name or "" for name in label_texts("groups", groups)]
+    if len(names) != count:
+        raise ValueError(f"groups must have one entry per sample, {count}, got {len(names)}")
+    return checked_groups("groups", names)
 
 
 def _check_count(name: str, value: int, least: int) -> None:

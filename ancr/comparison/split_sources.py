@@ -18,7 +18,7 @@ from ancr.comparison.protocols import Method, methods_for
 from ancr.features.decoding import square_picture
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.doubts import doubts
-from ancr.samples.sample_set import Samples, of_images
+from ancr.samples.sample_set import Samples
 
 _FOLDS = 5  # unless the user says otherwise
 
@@ -115,7 +115,7 @@ class SplitSource:
 def _options(samples: Samples, standardize: bool | None, kinds: Mapping[str, str]) -> list[str]:
     """Options of a command that reads the same vectors from the same file."""
     label = ["--label", samples.label] if samples.label else []
-    features = ["--features", samples.features] if of_images(samples.features) else []
+    features = ["--features", samples.features] if samples.image_paths else []
     columns = [option for name, kind in kinds.items() for option in _column_option(name, kind)]
     asked = [] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"]
     return [*label, *features, *asked, *columns]
@@ -142,6 +142,8 @@ class UserSource(SplitSource):
         How often the samples are divided into folds, each time anew.
     kinds : mapping or None
         What the user wants some columns of a table to be.
+    groups : ndarray of str or None
+        Groups of the samples where no column holds them.
     """
 
     def __init__(
@@ -151,9 +153,11 @@ class UserSource(SplitSource):
         standardize: bool | None = None,
         repeats: int = 1,
         kinds: Mapping[str, str] | None = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         super().__init__()
         self._samples, self._bunch = samples, samples.bunch()
+        self._groups = samples.groups(kinds) if groups is None else groups
         self.name = self.title = samples.name
         self.origin = samples.origin
         self.options, self._asked = _options(samples, standardize, kinds or {}), standardize
@@ -161,7 +165,7 @@ class UserSource(SplitSource):
         self._folds = folds or (self._usual_folds() if samples.is_train is None else None)
         self.repeats = repeats if self._folds else None  # a given split cannot be repeated
         often = f", {repeats} times" if repeats > 1 else ""
-        together = "" if samples.groups is None else " of groups"
+        together = "" if self._groups is None else " of groups"
         self.settings = (f"{self._folds} folds{together}{often}",) if self._folds else ("given split",)
         self.typical, self.random = self.settings[0], False
         self._check_folds()
@@ -190,7 +194,7 @@ class UserSource(SplitSource):
         """Digest of samples, labels and split: two files of the same name may hold different data."""
         bunch, state = self.bunch, hashlib.sha256()
         state.update(json.dumps(self.plan.to_data()["columns"]).encode())
-        indices, groups = (bunch.train_indices, bunch.test_indices), self._samples.groups
+        indices, groups = (bunch.train_indices, bunch.test_indices), self._groups
         for part in (bunch.data, bunch.target, bunch.target_names, *indices, *([] if groups is None else [groups])):
             part = np.asarray([] if part is None else part)
             part = part.astype("U") if part.dtype.kind == "O" else part
@@ -234,7 +238,7 @@ class UserSource(SplitSource):
 
     def _fewest_groups(self) -> int:
         """How many groups the class with the fewest has; as many as folds can be without groups."""
-        groups, target = self._samples.groups, self.bunch.target
+        groups, target = self._groups, self.bunch.target
         if groups is None:
             return _FOLDS
         return min(len(np.unique(groups[target == label])) for label in np.unique(target))
@@ -273,14 +277,14 @@ class UserSource(SplitSource):
         bunch = self.bunch
         if not self._folds:
             return [(bunch.train_indices, bunch.test_indices)]
-        kind, groups = StratifiedKFold if self._samples.groups is None else StratifiedGroupKFold, self._samples.groups
+        kind, groups = StratifiedKFold if self._groups is None else StratifiedGroupKFold, self._groups
         folds = [kind(self._folds, shuffle=True, random_state=repeat) for repeat in range(repeats)]
         return [parts for each in folds for parts in each.split(bunch.data, bunch.target, groups)]
 
     def split(self, setting: str, draw: int) -> Split:
         """The `Split` of a fold, its columns prepared as its training part asks for."""
         split = super().split(setting, draw)
-        prepare, groups = self._plans[draw].fit(split.X, split.y), self._samples.groups
+        prepare, groups = self._plans[draw].fit(split.X, split.y), self._groups
         own = None if groups is None else groups[split.train]
         return replace(split, X=prepare(split.X), queries=prepare(split.queries), groups=own)
 

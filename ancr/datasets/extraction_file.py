@@ -108,6 +108,8 @@ def _deep_vectors(bunch: Bunch, strict: bool, options: Mapping[str, Any]) -> _Co
     train = slice(None) if bunch.train_indices is None else bunch.train_indices
     vectors = transformer.fit(bunch.filenames[train]).transform(bunch.filenames)
     parameters = {name: str(value) for name, value in transformer.get_params().items()}
+    if transformer.weights is None:
+        parameters["weights"] = "none"
     return vectors, transformer.n_computed_, transformer.n_cached_, transformer.unreadable_, parameters
 
 

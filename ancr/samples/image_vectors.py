@@ -1,7 +1,15 @@
-"""Images as vectors: grey pixels, histograms of gradients, or the features of a network."""
+"""Images as vectors: grey pixels, histograms of gradients, or the features of a network.
 
+Features are a text, such as ``"hog"`` or ``"resnet18"``; options of a network follow its name as in an address:
+``"vgg19?layer=fc6&weights=/home/me/vgg19.pth"``.
+"""
+
+import json
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
@@ -14,6 +22,11 @@ from ancr.features.images import image_name
 SIDE = 32
 # Called with how many images are done, and of how many.
 Advance: TypeAlias = Callable[[int, int], object]
+# What images are compared by where a user says nothing: no training, no network, and better than pixels on photos.
+USUAL_FEATURES = "hog"
+_WITHOUT_NETWORK = ("pixels", "hog")
+# What says how a network makes vectors; the others, such as the size of a batch, do not change them.
+_OPTIONS = ("layer", "pooling", "weights", "image_size")
 
 
 def image_vectors(
@@ -26,7 +39,7 @@ def image_vectors(
     images : sequence
         Files, contents of files, or images as arrays.
     features : str
-        ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
+        ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows, with options.
     strict : bool
         Whether the first image that cannot be read is an error; otherwise it is left out.
     advance : callable or None
@@ -44,11 +57,66 @@ def image_vectors(
     UnreadableImageError
         If an image cannot be read and ``strict`` is set.
     """
-    if features in ("pixels", "hog"):
+    if features not in _WITHOUT_NETWORK and get_close_matches(features, _WITHOUT_NETWORK, cutoff=0.75):
+        known = "pixels, hog, vgg16, vgg19, alexnet, and every model of timm, such as resnet18"
+        raise ValueError(f"features {features!r} is unknown; choose from {known}")
+    if features in _WITHOUT_NETWORK:
         vectors, broken = _grey_vectors(images, features, strict, advance)
     else:
         vectors, broken = _network_vectors(images, features, strict)
     return vectors.astype(np.float32, copy=False), broken
+
+
+def with_weights(features: str, weights: str | Path | None) -> str:
+    """The features of a network with its weights from elsewhere; unchanged without any.
+
+    Examples
+    --------
+    >>> from ancr.samples.image_vectors import with_weights
+    >>> with_weights("resnet18", "/data/own.pth"), with_weights("hog", None)
+    ('resnet18?weights=/data/own.pth', 'hog')
+    """
+    if weights is None:
+        return features
+    if features in _WITHOUT_NETWORK:
+        raise ValueError(f"--weights {weights}: {features} needs no weights; name a network with --features")
+    name, options = _parsed(features)
+    file = Path(weights).expanduser()
+    return _spelled(name, {**options, "weights": str(file.resolve()) if file.is_file() else str(weights)})
+
+
+def extracted_features(made_by: str) -> str:
+    """The features that ``ancr extract`` says a file was made with; empty where images cannot be turned into such.
+
+    Examples
+    --------
+    >>> from ancr.samples.image_vectors import extracted_features
+    >>> extracted_features('{"backbone": "vgg19", "layer": "fc6", "weights": "default", "batch_size": 32}')
+    'vgg19?layer=fc6'
+    """
+    try:
+        made = dict(json.loads(made_by))
+    except (ValueError, TypeError):
+        return ""
+    if made.get("features") in _WITHOUT_NETWORK:
+        return str(made["features"])
+    learned = made.get("pooling") == "fisher"  # its mixture is not in the file
+    if learned or not isinstance(made.get("backbone"), str):
+        return ""
+    options = {name: made[name] for name in _OPTIONS if name in made}
+    return _spelled(made["backbone"], {k: v for k, v in options.items() if v not in (None, "None", "default")})
+
+
+def _spelled(name: str, options: dict[str, Any]) -> str:
+    return f"{name}?{urlencode(options, safe='/')}" if options else name
+
+
+def _parsed(features: str) -> tuple[str, dict[str, Any]]:
+    name, _, query = features.partition("?")
+    options: dict[str, Any] = {key: value for key, value in parse_qsl(query) if key in _OPTIONS}
+    if "image_size" in options:
+        options["image_size"] = int(options["image_size"])
+    return name, {key: None if value == "none" else value for key, value in options.items()}
 
 
 def none_readable(names: Sequence[str], broken: dict[int, str]) -> UnreadableImageError:
@@ -78,7 +146,8 @@ def _hog(image: Picture) -> np.ndarray:
 
 
 def _network_vectors(images: Sequence[Picture], features: str, strict: bool) -> tuple[np.ndarray, dict[int, str]]:
-    network = DeepFeatures(features, on_error="raise" if strict else "nan")
+    name, options = _parsed(features)
+    network = DeepFeatures(name, **options, on_error="raise" if strict else "nan")
     try:
         vectors = network.fit_transform(images)
     except UnreadableImageError:

@@ -21,8 +21,9 @@ from ancr.classifiers.settings import SettingsError, chosen, from_data, reproduc
 from ancr.samples.array_files import check_finite, numeric_matrix, read_npz
 from ancr.samples.column_kinds import Column
 from ancr.samples.column_plan import ColumnPlan
+from ancr.samples.image_vectors import with_weights
 from ancr.samples.other_classifiers import OtherClassifier
-from ancr.samples.sample_set import Samples
+from ancr.samples.sample_set import Samples, of_images
 from ancr.selection.folds import groups_for
 
 FORMAT = "ancr-model"
@@ -60,7 +61,7 @@ class Model:
     names : ndarray of str
         Their names in explanations.
     features : str
-        ``"table"``, ``"array"``, ``"pixels"``, ``"hog"`` or the name of a network.
+        ``"table"``, ``"array"``, ``"pixels"``, ``"hog"`` or the name of a network, with options as in an address.
     plan : ColumnPlan
         The table's columns, those left out included, and how they are prepared first.
     label : str
@@ -111,6 +112,14 @@ class Model:
     def explains(self) -> bool:
         """Whether the classifier names the training samples that decided."""
         return not isinstance(self.classifier, OtherClassifier)
+
+    def with_weights(self, weights: str | None) -> "Model":
+        """The model whose network takes its weights from elsewhere; itself without any."""
+        if weights is None:
+            return self
+        if not of_images(self.features):
+            raise ValueError(f"--weights {weights}: the model was not trained on images")
+        return replace(self, features=with_weights(self.features, weights))
 
     def build(self, groups: np.ndarray | None = None) -> Pipeline:
         """The fitted pipeline: preparation of the columns, if there is any, and the classifier.

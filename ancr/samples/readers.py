@@ -13,12 +13,18 @@ from ancr.features.decoding import UnreadableImageError
 from ancr.samples.array_files import as_float, check_finite, numeric_matrix, read_mat, read_npy, read_npz
 from ancr.samples.column_plan import ColumnPlan, checked_kinds
 from ancr.samples.image_folders import folder_images, is_image, listed_images, lists_images, warn_of_doubts
-from ancr.samples.image_vectors import SIDE, Advance, image_vectors, none_readable
+from ancr.samples.image_vectors import (
+    SIDE,
+    USUAL_FEATURES,
+    Advance,
+    extracted_features,
+    image_vectors,
+    none_readable,
+)
 from ancr.samples.raw_columns import RawColumn, as_matrix, frame_rows, read_columns
 from ancr.samples.sample_set import (
     DataWarning,
     Samples,
-    checked_groups,
     encoded,
     label_texts,
     of_images,
@@ -42,7 +48,7 @@ CHUNK_ROWS = 3072
 def read_samples(
     path: str | Path,
     label: str | None = None,
-    features: str = "pixels",
+    features: str | None = None,
     *,
     strict: bool = False,
     pool: bool = False,
@@ -60,7 +66,7 @@ def read_samples(
     label : str or None
         Column or array that holds the labels; with ``pool`` an empty name means that none does.
     features : str
-        For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows.
+        For images: ``"pixels"``, ``"hog"``, or a network that `ancr.features.DeepFeatures` knows; None means hog.
     strict : bool
         Whether an image that cannot be read is an error; otherwise it is left out with a warning that names it.
     pool : bool
@@ -89,15 +95,14 @@ def read_samples(
             raise ValueError(f"{path} holds images, which have no column {next(iter(kinds))!r}")
         found, ignored = listed_images(table) if table else folder_images(path, follow_links=not pool)
         warn_of_doubts(found, ignored)
-        return read_images(found, features, strict, advance)
-    if features != "pixels" and not pool:
+        return read_images(found, features or USUAL_FEATURES, strict, advance)
+    if features is not None and not pool:
         raise ValueError(f"--features {features!r} is for images, but {path} is not a folder of images")
     if table:
         return read_table(table, target=label, pool=pool, kinds=kinds)
-    group = _asked(kinds or {}, "group")
-    if kinds and set(kinds) != {group}:
-        raise ValueError(f"{path} is no table: its columns have no names")
-    return read_arrays(path, target=label, pool=pool, group=group)
+    if kinds:
+        raise ValueError(f"{path} is no table: it has no column {next(iter(kinds))!r}")
+    return read_arrays(path, target=label, pool=pool)
 
 
 def read_images(found: Samples, features: str, strict: bool = False, advance: Advance | None = None) -> Samples:
@@ -133,7 +138,7 @@ def read_table(
         _warn(f"{path.name}: {table.note}")
     label = _name_of(path, table.columns, target, "label", needed=not pool)
     kinds = checked_kinds(kinds or {}, [name for name in table.columns if name != label])
-    names, group = _asked(kinds, "id"), _asked(kinds, "group")
+    names = next((name for name, kind in kinds.items() if kind == "id"), None)
     aside = [name for name in ("is_train", *_NAMES) if name in table.columns and name != label and name not in kinds]
     columns = [data] if isinstance(data, str) else list(data or _vector_columns(table, label, *aside))
     if not columns:
@@ -141,10 +146,10 @@ def read_table(
         raise ValueError(f"{path} has no column to learn from{beside}")
     names = names or next((name for name in _NAMES if name in aside), None)
     split = "is_train" if "is_train" in aside else None
-    wanted = list(dict.fromkeys([*columns, *filter(None, [label, names, split, group])]))
+    wanted = list(dict.fromkeys([*columns, *filter(None, [label, names, split])]))
     table.check_columns(wanted)
     labels: list[str | None] = []
-    texts, flags, groups = [], [], []
+    texts, flags = [], []
 
     def noted(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
@@ -152,7 +157,6 @@ def read_table(
             labels.extend(chunk.labels(label) if label else [None] * len(chunk))
             texts.extend(chunk.texts(names) if names else [])
             flags.extend(chunk.flags(split) if split else [])
-            groups.extend(chunk.texts(group) if group else [])
 
     chunks = table.chunks(wanted, max(1, _CHUNK_CELLS // len(table.columns)))
     samples = Samples.of(
@@ -165,15 +169,9 @@ def read_table(
         is_train=np.array(flags) if flags else None,
         origin=str(path.resolve()),
         label=target or "",
-        groups=checked_groups(f"{path}, column {group!r}", groups) if group else None,
     )
     _warn_of_doubtful_classes(samples)
     return samples
-
-
-def _asked(kinds: Mapping[str, str], kind: str) -> str | None:
-    """The column that is to be of a kind; None if there is none."""
-    return next((name for name, asked in kinds.items() if asked == kind), None)
 
 
 def _rows(table: Table, columns: list[RawColumn]) -> np.ndarray:
@@ -197,18 +195,14 @@ def _vector_columns(table: Table, *others: str) -> list[str]:
 
 
 def read_arrays(
-    path: Path,
-    data: str | Sequence[str] | None = None,
-    target: Target = None,
-    pool: bool = False,
-    group: str | None = None,
+    path: Path, data: str | Sequence[str] | None = None, target: Target = None, pool: bool = False
 ) -> Samples:
-    """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files; ``group`` names one of groups."""
+    """Vectors and labels in a ``.npz`` or ``.mat`` file, or in two ``.npy`` files."""
     if path.suffix.lower() not in _ARRAYS:
         expected = ", ".join((*_ARRAYS, *TABLES))
         raise ValueError(f"{path} ends in {path.suffix!r}, but expected {expected}")
     read = _npy_pair if path.suffix.lower() == ".npy" else _named_arrays
-    arrays = read(path, data, target, pool, group)
+    arrays = read(path, data, target, pool)
     vectors, labels = numeric_matrix(path, arrays["data"]), arrays.get("labels")
     if labels is not None:
         labels = np.ravel(labels)
@@ -218,41 +212,35 @@ def read_arrays(
     check_finite(path, vectors)
     class_names, classes = _classes(path, labels, arrays.get("class_names"), len(vectors))
     names = arrays.get("image_names")
+    features = extracted_features(str(arrays["made_by"])) if "made_by" in arrays else ""
     samples = Samples.of(
         as_float(vectors),
         names=None if names is None else np.ravel(names),
         name=path.stem,
-        features="array",
-        columns=_numbered(vectors),
+        features=features or "array",
+        columns=() if features else _numbered(vectors),
+        image_shape=(SIDE, SIDE) if features == "pixels" else None,
         is_train=_split(path, arrays["is_train"], len(vectors)) if "is_train" in arrays else None,
         origin=str(path.resolve()),
         label=target if isinstance(target, str) else "",
-        groups=_groups(path, arrays["groups"], len(vectors)) if group else None,
     )
     samples = replace(samples, target=classes, class_names=class_names)
     _warn_of_doubtful_classes(samples)
     return samples
 
 
-def _named_arrays(
-    path: Path, data: str | Sequence[str] | None, target: Target, pool: bool, group: str | None
-) -> dict[str, np.ndarray]:
+def _named_arrays(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
     """The arrays of a file, with the vectors as ``data`` and the labels, if there are any, as ``labels``."""
     arrays = (read_npz if path.suffix.lower() == ".npz" else read_mat)(path)
     vectors = arrays[_name_of(path, list(arrays), data, "data")]
     label = _name_of(path, list(arrays), target, "label", needed=not pool)
     named = {"data": vectors} | ({"labels": arrays[label]} if label else {})
-    if group:
-        named["groups"] = arrays[_name_of(path, list(arrays), group, "groups")]
-    return named | {name: arrays[name] for name in ("class_names", "is_train", "image_names") if name in arrays}
+    more = ("class_names", "is_train", "image_names", "made_by")
+    return named | {name: arrays[name] for name in more if name in arrays}
 
 
-def _npy_pair(
-    path: Path, data: str | Sequence[str] | None, target: Target, pool: bool, group: str | None
-) -> dict[str, np.ndarray]:
+def _npy_pair(path: Path, data: str | Sequence[str] | None, target: Target, pool: bool) -> dict[str, np.ndarray]:
     """The vectors of an ``.npy`` file, and the labels of another."""
-    if group is not None:
-        raise ValueError(f"groups {group!r}, but a .npy file holds a single array; use an .npz file")
     if data is not None:
         raise ValueError(f"data={data!r}, but a .npy file holds a single array without a name")
     beside = path.with_name(f"{path.stem}_labels.npy")
@@ -315,13 +303,6 @@ def _split(path: Path, flags: np.ndarray, count: int) -> np.ndarray:
     return flags.astype(bool)
 
 
-def _groups(path: Path, groups: np.ndarray, count: int) -> np.ndarray:
-    names = [name or "" for name in label_texts(f"{path}, groups", groups)]
-    if len(names) != count:
-        raise ValueError(f"{path}: {len(names)} groups, but {count} samples")
-    return checked_groups(f"{path}, groups", names)
-
-
 def _numbered(vectors: np.ndarray) -> tuple[str, ...]:
     """Names of the columns of an array, which may have units: their numbers, as in Python."""
     return tuple(map(str, range(vectors.shape[1])))
@@ -333,11 +314,10 @@ def samples_in_memory(
     name: str = "data",
     image_shape: tuple[int, int] | None = None,
     kinds: Mapping[str, str] | None = None,
-    groups: object = None,
 ) -> Samples:
     """Arrays or a frame, and labels, of which some may be absent; a frame may have gaps, texts and categories.
 
-    ``kinds`` says what some columns of a frame are to be, as for `read_samples`; ``groups`` are those of the samples.
+    ``kinds`` says what some columns of a frame are to be, as for `read_samples`.
     """
     names, is_frame = getattr(X, "columns", None), hasattr(X, "columns")
     if kinds and not is_frame:
@@ -353,13 +333,6 @@ def samples_in_memory(
     if image_shape is not None and np.prod(image_shape) != vectors.shape[1]:
         raise ValueError(f"image_shape={image_shape}, but samples have {vectors.shape[1]} values")
     named = next((place for place, column in enumerate(columns) if kinds.get(column) == "id"), None)
-    grouped = next((place for place, column in enumerate(columns) if kinds.get(column) == "group"), None)
-    if grouped is not None and groups is None:
-        groups = [cell_text(value) for value in vectors[:, grouped]]
-    if groups is not None:
-        groups = [name or "" for name in label_texts("groups", groups)]
-        if len(groups) != len(vectors):
-            raise ValueError(f"groups must have one entry per sample, {len(vectors)}, got {len(groups)}")
     return Samples.of(
         vectors,
         label_texts("y", y),
@@ -368,7 +341,6 @@ def samples_in_memory(
         features="table" if is_frame else "array",
         columns=columns,
         image_shape=image_shape,
-        groups=None if groups is None else checked_groups("groups", groups),
     )
 
 
@@ -407,10 +379,11 @@ def read_queries(
     path = Path(path).expanduser()
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
-    if of_images(features):
+    if of_images(features) and (path.is_dir() or path.suffix.lower() not in (*TABLES, *_ARRAYS)):
         parts = _image_parts(path, features, rows, strict)
     elif path.is_dir():
-        raise ValueError(f"{path} is a folder, but the model was trained on a table")
+        on = "a table" if features == "table" else "arrays that do not say how images become such"
+        raise ValueError(f"{path} is a folder, but the model was trained on {on}")
     elif path.suffix.lower() in TABLES:
         plan = plan if features == "table" else ColumnPlan()
         parts = _table_parts(path, plan, (label, name), rows, strict)

@@ -38,7 +38,7 @@ class Samples:
     name : str
         Name of the whole.
     features : str
-        ``"table"``, ``"array"``, ``"pixels"``, ``"hog"`` or the name of a network.
+        ``"table"``, ``"array"``, ``"pixels"``, ``"hog"`` or the name of a network, with options as in an address.
     columns : tuple of str
         Names of the columns of a table, or of an array whose columns may have units; empty for other sources.
     is_train : ndarray of bool or None
@@ -51,8 +51,6 @@ class Samples:
         Absolute path of the data; empty for data in memory.
     label : str
         The column of the labels, if the user named it.
-    groups : ndarray of str or None
-        Group of each sample, such as its patient, if the user named a column; folds keep groups together.
 
     Examples
     --------
@@ -75,7 +73,6 @@ class Samples:
     image_shape: tuple[int, int] | None = None
     origin: str = ""
     label: str = ""
-    groups: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -141,7 +138,6 @@ class Samples:
             names=self.names[numbers],
             is_train=None if self.is_train is None else self.is_train[numbers],
             image_paths=tuple(self.image_paths[i] for i in numbers) if self.image_paths else (),
-            groups=None if self.groups is None else self.groups[numbers],
         )
 
     def with_labels(self, labels: np.ndarray) -> "Samples":
@@ -187,6 +183,14 @@ class Samples:
         options = ("--standardize", "--no-standardize") if self.origin else ("standardize=True", "standardize=False")
         known = self.target >= 0
         return plan.settled(self.vectors[known], self.target[known] if known.any() else None, options)
+
+    def groups(self, asked: Mapping[str, str] | None) -> np.ndarray | None:
+        """Group of each sample, which folds keep together, if a column was asked to be ``"group"``; None otherwise."""
+        named = next((name for name, kind in (asked or {}).items() if kind == "group"), None)
+        if named is None:
+            return None
+        cells = self.vectors[:, self.columns.index(named)]
+        return checked_groups(f"column {named!r}", [cell_text(cell) for cell in cells])
 
     def cells(self, row: int) -> list[tuple[str, str]]:
         """Columns and values of a sample of a table as texts, for people; empty for other sources."""

@@ -20,6 +20,7 @@ def serve_model(
     token: str = "",
     most_bytes: int = 2**24,
     say: Callable[[str], object] = print,
+    weights: str | None = None,
 ) -> None:
     """Serve a model until SIGTERM or Ctrl-C; requests that are on their way are answered first.
 
@@ -35,10 +36,12 @@ def serve_model(
         The largest body of a request.
     say : callable
         Prints a line.
+    weights : str or None
+        Weights of the network that turns images into vectors, where they are not those of the training.
     """
     try:
         with bind(port, host) as listener:  # first of all: a port in use is reported before the work
-            model = Model.load(path)
+            model = Model.load(path).with_weights(weights)
             answers = Answers(model)
             with compiling_now():  # not while a client waits
                 for count in _REHEARSED:

@@ -162,7 +162,7 @@ def _read(
     notes = [f"{one_line(warning.message)}." for warning in caught if issubclass(warning.category, DataWarning)]
     if images is not None:
         samples = replace(samples, image_paths=_listed_images(samples.names.tolist(), Path(images).expanduser()))
-    source = _images(path, samples) if samples.features == features else _table(path, samples, kinds)
+    source = _images(path, samples) if samples.image_paths and images is None else _table(path, samples, kinds)
     source.data, source.is_copy = _printable(source.data), is_copy
     source.notes = [*notes, *(f"{doubt}." for doubt in doubts(source.data, source.plan)), *source.notes]
     if is_copy:  # a person knows it by its name

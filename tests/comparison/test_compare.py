@@ -461,7 +461,7 @@ def test_groups_stay_together_in_every_fold(patients, tmp_path):
     assert np.mean([cell.measured.accuracy for cell in cells]) < 80
     source = UserSource(read_samples(path, kinds={"patient": "group"}), kinds={"patient": "group"})
     split = source.split(source.typical, 0)
-    assert not set(split.groups) & set(source._samples.groups[split.test])
+    assert not set(split.groups) & set(source._groups[split.test])
     X, y, groups = frame[list("abcd")].to_numpy(), frame.target, frame.patient
     plain, apart = (ancr.compare(X, y, ["kNN"], learning_curve=False, groups=one).best.mean for one in (None, groups))
     assert plain > 95
@@ -478,7 +478,7 @@ def test_groups_reach_the_search_of_train_and_the_audit(patients, tmp_path):
     assert plan.names[plan.used[-1]] == "d"
     model = Model.of(plan.suited(ancr.ANCRClassifierCV()), samples, plan)
     assert model.build()[-1].best_score_ > 0.95
-    assert model.build(samples.groups)[-1].best_score_ < 0.8
+    assert model.build(samples.groups({"patient": "group"}))[-1].best_score_ < 0.8
     assert run("train", path, "--groups", "patient", "-o", tmp_path / "model.npz").exit_code == 0
     assert run("predict", tmp_path / "model.npz", path, "-o", tmp_path / "x.csv").exit_code == 0
     found = re.findall(r"about (\d+) ", run("audit", path, "-o", tmp_path / "a").stdout)
