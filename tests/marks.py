@@ -1,6 +1,9 @@
-"""Marks of single cases."""
+"""Marks of single cases, and checks of scikit-learn that some classifiers cannot pass."""
 
 import pytest
+
+# That weight two is two copies.
+WEIGHT_CHECKS = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
 
 
 def rarely(*cases):

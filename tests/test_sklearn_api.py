@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -22,6 +23,7 @@ from ancr.features import Eigenfaces
 from ancr.model_selection import RejectOption
 from ancr.solvers import ADMM
 from tests.array_libraries import without_dispatch
+from tests.marks import WEIGHT_CHECKS
 
 CLASSIFIERS = [getattr(ancr, name) for name in ancr.__all__ if name.endswith("Classifier")]
 # One classifier for each way through the code: exact, closed form, ADMM, the ℓ1 problem. The others are their axes
@@ -49,7 +51,7 @@ def _expected_failures(estimator):
     failures = without_dispatch()
     if type(estimator) in NOT_COPIES or "admm" in repr(getattr(estimator, "solver", "")).lower():
         reason = "weight 2 is not two copies here, see docs/background/labels.md"
-        failures["check_sample_weight_equivalence_on_dense_data"] = reason
+        failures |= dict.fromkeys(WEIGHT_CHECKS, reason)
     return failures
 
 
@@ -161,10 +163,65 @@ def test_html_repr(classifier):
     assert type(classifier).__name__ in classifier._repr_html_()
 
 
-def test_sparse_input_is_refused_by_name(iris):
-    X, y, _, _ = iris
+def sparse_samples(n_features):
+    """Sparse samples of three classes and queries, some of whose features no training sample has."""
+    y = np.arange(60) % 3
+    X = sparse.random(60, n_features, density=0.05, random_state=0) + sparse.csr_array(np.eye(3, n_features)[y])
+    return sparse.csr_array(X), y, sparse.random(20, n_features, density=0.1, format="coo", random_state=1)
+
+
+SPARSE = [
+    ancr.ANCRClassifier(),
+    ancr.CRCClassifier(),
+    ancr.SRCClassifier(),
+    ancr.NSCClassifier(space=Space(normalize=False)),
+    ancr.ANCRClassifier(space=Space("rbf", gamma=0.5, lift=1.0)),
+    ancr.ANCRClassifierCV(spaces=["linear", Space("rbf", gamma=1.0)]),
+]
+
+
+@pytest.mark.parametrize("n_features", [30, 500])
+@pytest.mark.parametrize("classifier", SPARSE, ids=lambda c: type(c).__name__)
+def test_sparse_samples_give_the_answers_of_dense_ones(classifier, n_features):
+    X, y, Q = sparse_samples(n_features)
+    thin, thick = clone(classifier).fit(X, y), clone(classifier).fit(X.toarray(), y)
+    assert thin.n_features_in_ == n_features
+    np.testing.assert_allclose(thin.residuals(Q), thick.residuals(Q.toarray()), atol=1e-9)
+    np.testing.assert_allclose(thin.predict_proba(Q), thick.predict_proba(Q.toarray()), atol=1e-9)
+    np.testing.assert_array_equal(thin.predict(Q.toarray()), thick.predict(Q.toarray()))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(thin)).predict(Q), thin.predict(Q))
+
+
+def test_texts_go_through_a_pipeline_without_a_dense_matrix(monkeypatch):
+    texts = ["cats purr and sleep", "dogs bark loudly", "a cat sleeps", "the dog barks", "cats sleep", "dogs bark"]
+    whole = TfidfVectorizer(analyzer="char", ngram_range=(1, 4))
+    densified, toarray = [], sparse.csr_matrix.toarray
+    monkeypatch.setattr(sparse.csr_matrix, "toarray", lambda self: densified.append(self.shape) or toarray(self))
+    model = make_pipeline(whole, ancr.ANCRClassifierCV()).fit(texts, list("cdcdcd"))
+    assert model.predict(["cat purring", "bark, dogs!"]).tolist() == ["c", "d"]
+    assert max(shape[1] for shape in densified) <= len(texts) < len(whole.vocabulary_)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "n_samples", "message"),
+    [
+        (ancr.CRCClassifier(), 4097, "at most 4096 samples can be sparse; reduce the features before"),
+        (ancr.CRCClassifier(space=Space(power=0.5)), 9, "needs the entries of samples, but X is sparse"),
+        (ancr.ANCRClassifierCV(spaces=["rbf"]), 9, "needs the entries of samples, but X is sparse"),
+    ],
+)
+def test_sparse_input_that_cannot_stay_sparse_is_refused_by_name(classifier, n_samples, message):
+    X = sparse.random(n_samples, 5000, density=1e-3, format="csr", random_state=0)
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(X, np.arange(n_samples) % 2)
+
+
+def test_sparse_queries_of_dense_samples_and_growing_are_refused_by_name(iris):
+    X, y, Q, _ = iris
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        ancr.CRCClassifier().fit(sparse.csr_array(X), y)
+        ancr.CRCClassifier().fit(X, y).predict(sparse.csr_array(Q))
+    with pytest.raises(TypeError, match="partial_fit: samples must be dense"):
+        ancr.CRCClassifier().partial_fit(sparse.csr_array(X), y)
 
 
 def test_shapes_of_two_classes(iris):

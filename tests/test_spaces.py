@@ -34,7 +34,7 @@ from ancr.solvers import ADMM, HostWorkingSet, make_solver
 from ancr.solvers.choice import accepts
 from tests.array_libraries import without_dispatch
 from tests.conftest import PROBLEMS, named_problem
-from tests.marks import rarely
+from tests.marks import WEIGHT_CHECKS, rarely
 from tests.oracle import best_by_quadprog
 
 ALPHA, BETA = 0.05, 0.1
@@ -484,7 +484,7 @@ def expected_failures(estimator):
         checks = ("decision_proba_consistency", "classifiers_one_label_sample_weights", "class_weight_classifiers")
         return without_dispatch() | {f"check_{name}": "it passes no square matrix" for name in checks}
     # Weights do not change the width that gamma="scale" takes from the samples, copies do.
-    width = {"check_sample_weight_equivalence_on_dense_data": "copies change the width of the kernel"}
+    width = dict.fromkeys(WEIGHT_CHECKS, "copies change the width of the kernel")
     return without_dispatch() | width
 
 

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -46,6 +47,7 @@ from ancr.classifiers.estimator_base import BaseEstimator, ClassifierMixin
 from ancr.classifiers.probabilities import TemperatureLike, Temperatures
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.classifiers.settings import chosen
+from ancr.classifiers.sparse_samples import SparseSamples
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.solvers import PARAMETER_CONSTRAINTS, Solver, make_solver
@@ -124,10 +126,16 @@ class FixedAxes:
 
 
 class Features(NamedTuple):
-    """How many features samples have, and their names if all of them are texts."""
+    """How many features samples have, their names if all are texts, and their coordinates if samples are sparse."""
 
     number: int
     names: np.ndarray | None = None
+    coordinates: SparseSamples | None = None
+
+    @property
+    def is_rotated(self) -> bool:
+        """Whether the samples that a space sees are not the features themselves."""
+        return self.coordinates is not None and self.coordinates.is_rotated
 
 
 class _Coder(NamedTuple):
@@ -213,9 +221,10 @@ class CodingClassifier(ClassifierMixin, Written):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Training samples, the atoms of the dictionary. Arrays of other libraries (PyTorch, CuPy and all that
-            follow the array API) keep their library and device, and so do all results.
+            follow the array API) keep their library and device, and so do all results. Sparse samples with more
+            features than samples, at most 4,096 of them, are never made dense.
         y : array-like of shape (n_samples,)
             Their labels: numbers or strings, at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -235,22 +244,29 @@ class CodingClassifier(ClassifierMixin, Written):
         """
         space = self.make_space()
         X, y, features = self.checked(X, y)
+        if features.is_rotated:
+            space.check_rotated()
         check_classification_targets(to_numpy(y))
         weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
         space = space.prepare(_of_some_weight(space, X, weights))
         self.learn(space, space.dictionary(X, y, weights=weights), features)
-        warn_of_dominant_column(X, self)
+        if not features.is_rotated:
+            warn_of_dominant_column(X, self)
         _warn_of_idle_weights(self.solver_.problem)
         return self
 
     def checked(self, X: Any, y: Any) -> tuple[Array, Any, Features]:
         """Validated samples and labels, in the library that each has, and the features that `learn` keeps."""
-        names = _get_feature_names(X)
+        names, coordinates = _get_feature_names(X), None
         if is_non_numpy(X):
             X = check_rows(X, dtype=None)
         else:
-            X, y = check_X_y(X, to_numpy(y), dtype=_DTYPES, estimator=self)
-        return X, y, Features(X.shape[1], names)
+            X, y = check_X_y(X, to_numpy(y), accept_sparse="csr", dtype=_DTYPES, estimator=self)
+        number = X.shape[1]
+        if sparse.issparse(X):
+            coordinates = SparseSamples(X)
+            X = coordinates.rows(X)
+        return X, y, Features(number, names, coordinates)
 
     def _more(self, X: Any, y: Any = None) -> Any:
         """Samples with labels, or queries, validated as those of the features that `fit` saw."""
@@ -259,7 +275,9 @@ class CodingClassifier(ClassifierMixin, Written):
             _check_n_features(self, X, reset=False)
             return X if y is None else (X, y)
         labels = {} if y is None else {"y": to_numpy(y)}
-        return validate_data(self, X, **labels, dtype=_DTYPES, reset=False)
+        accepted = "csr" if self._coordinates is not None else False
+        found = validate_data(self, X, **labels, accept_sparse=accepted, dtype=_DTYPES, reset=False)
+        return found if self._coordinates is None else self._coordinates.rows(found)
 
     @available_if(_can_grow)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -289,6 +307,8 @@ class CodingClassifier(ClassifierMixin, Written):
         self
         """
         space, first = self.make_space(), not hasattr(self, "dictionary_")
+        if sparse.issparse(X) or getattr(self, "_coordinates", None) is not None:
+            raise TypeError("partial_fit: samples must be dense, since sparse ones decide the coordinates")
         if not first:
             check_same_kind(X, self.dictionary_.atoms, "samples passed to partial_fit()", "those before")
         X, y, features = self.checked(X, y) if first else (*self._more(X, y), None)
@@ -325,6 +345,7 @@ class CodingClassifier(ClassifierMixin, Written):
         # Nothing is assigned before everything is computed: a fit that fails leaves the previous one intact.
         coder = self._prepare(space, dictionary)
         self.space_, self.dictionary_, self.classes_, self._coder = space, dictionary, dictionary.classes, coder
+        self._coordinates = features.coordinates
         self.n_features_in_, self._fitted_with = features.number, self.get_params(deep=False)
         if features.names is not None:
             self.feature_names_in_ = features.names
@@ -369,7 +390,7 @@ class CodingClassifier(ClassifierMixin, Written):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = True
+        tags.array_api_support = tags.input_tags.sparse = True
         fitted = isinstance(getattr(self, "_coder", None), _Coder)
         tags.input_tags.pairwise = self._is_pairwise if fitted else asks_for_inner_products(self.space)
         # Without Σc = 1 a code cannot represent an offset: on the two-feature blobs of scikit-learn's checks CRC scores

@@ -106,6 +106,7 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         template = RepresentationClassifier() if self.estimator is None else self.estimator
         grid, chosen = Grid.of(self, template), RepresentationClassifier()
         X, given, features = chosen.checked(X, y)  # labels in the library that `classes_` keeps
+        grid = grid.rotated(self.spaces is None) if features.is_rotated else grid
         y = column_or_1d(to_numpy(given))
         check_classification_targets(y)
         groups = None if groups is None else check_labels(groups, "groups")
@@ -131,7 +132,8 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.best_params_, self.best_index_ = params, tried.index(best)
         self.best_score_, self.held_out_ = float(best.right.mean()), best
         self.cv_results_ = results_table(tried, self.scoring, [one in running for one in tried])
-        warn_of_dominant_column(X, self)
+        if not features.is_rotated:
+            warn_of_dominant_column(X, self)
         return self
 
     def _searched(self, grid: Grid, samples: HeldOut) -> tuple[list[Outcome], list[Outcome], Outcome]:
@@ -179,7 +181,7 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = True
+        tags.array_api_support = tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = not any(map(asks_for_unit_sum, _entries(self.constraints)))
         tags.input_tags.pairwise = any(map(asks_for_inner_products, _entries(self.spaces)))
         return tags

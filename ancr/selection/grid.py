@@ -68,6 +68,14 @@ class Grid:
         solver = settled_solver(template.solver, **template.solver_options)
         return cls(**{**lists, "spaces": spaces}, solver=solver, code=template.code)
 
+    def rotated(self, usual: bool) -> Grid:
+        """The grid for samples in other coordinates than their features: of the usual spaces those that it suits."""
+        if usual:
+            return replace(self, spaces=[space for space in self.spaces if not space.needs_features])
+        for space in self.spaces:
+            space.check_rotated()
+        return self
+
     def candidates(self, X: Array, y: np.ndarray) -> dict[Space, list[Candidate]]:
         """The settings in each space, after checking that every one can be solved."""
         return self._in_each_space(lambda space: self._candidates(space, X, y))

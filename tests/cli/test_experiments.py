@@ -113,7 +113,7 @@ def photos(tmp_path_factory):
 def test_compare_image_folder(tmp_path, photos):
     result = ancr("compare", photos, "--folds", 4, "--methods", "CRC,ANCR", "-o", tmp_path)
     assert result.exit_code == 0, result.output
-    assert {cell["features"] for cell in cells(tmp_path)} == {"pixels"}
+    assert {cell["features"] for cell in cells(tmp_path)} == {"hog"}
     assert {cell["setting"] for cell in cells(tmp_path)} >= {"4 folds", "4 folds, 20% of the training part"}
 
 

@@ -208,7 +208,7 @@ def test_images_and_two_classes(tmp_path, photos):  # noqa: F811
     assert all(float(row["margin"]) > 0 for row in rows)
     assert rows[0]["because_1"].endswith("0.png")
     result = ancr("predict", model, __file__, "-o", tmp_path / "labels.csv")
-    assert "holds no image, but the model was trained on images (pixels)" in result.output
+    assert "holds no image, but the model was trained on images (hog)" in result.output
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ancr.datasets import per_class_split
 from ancr.model_selection import RejectOption, Search
 from tests.array_libraries import without_dispatch
 from tests.grids import spaces_with
+from tests.marks import WEIGHT_CHECKS
 
 # One space, one set and one rule: a plain grid.
 LINEAR = {"spaces": ("linear",), "constraints": ("simplex",), "rules": ("res",)}
@@ -46,7 +47,7 @@ def digits():
 def copies_are_answers(estimator):
     """A sample of weight two is held out once, its two copies twice, each with the other in reach: more is known."""
     reason = "copies are held out one by one, and probabilities rest on the number of samples held out"
-    return {**without_dispatch(), "check_sample_weight_equivalence_on_dense_data": reason}
+    return {**without_dispatch(), **dict.fromkeys(WEIGHT_CHECKS, reason)}
 
 
 @parametrize_with_checks(
