@@ -193,20 +193,6 @@ class Space(AxisObject):
         return np.exp(float(self.gamma) * np.minimum(2.0 * cross - first - second, 0.0))
 
     @property
-    def needs_features(self) -> bool:
-        """Whether more than inner products and lengths of samples is needed: their entries, or how many there are."""
-        known = isinstance(self.kernel, str) and self.kernel in ("linear", "rbf", "poly")
-        return self.power != 1.0 or not known or (not self.is_linear and isinstance(self.gamma, str))
-
-    def check_rotated(self) -> None:
-        """Raise if samples in other coordinates would give other answers, as sparse ones are."""
-        if self.needs_features:
-            raise ValueError(
-                f"{self!r} needs the entries of samples, but X is sparse with more features than samples; take "
-                "power=1, a kernel by name and a number for gamma, or dense samples"
-            )
-
-    @property
     def is_plain(self) -> bool:
         """Whether samples stay as they are, but for their norm."""
         return self.is_linear and self.power == 1.0 and not self.lift

@@ -47,7 +47,7 @@ from ancr.classifiers.estimator_base import BaseEstimator, ClassifierMixin
 from ancr.classifiers.probabilities import TemperatureLike, Temperatures
 from ancr.classifiers.sample_weights import weights_of_samples
 from ancr.classifiers.settings import chosen
-from ancr.classifiers.sparse_samples import SparseSamples
+from ancr.classifiers.sparse_samples import SparseSamples, check_rotated
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 from ancr.solvers import PARAMETER_CONSTRAINTS, Solver, make_solver
@@ -245,7 +245,7 @@ class CodingClassifier(ClassifierMixin, Written):
         space = self.make_space()
         X, y, features = self.checked(X, y)
         if features.is_rotated:
-            space.check_rotated()
+            check_rotated(space)
         check_classification_targets(to_numpy(y))
         weights = weights_of_samples(sample_weight, self.class_weight, y, X.shape[0])
         space = space.prepare(_of_some_weight(space, X, weights))

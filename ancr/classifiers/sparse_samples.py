@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
+from ancr.axes.spaces import Space
+
 # Samples whose inner products are decomposed: half a minute on one core.
 _MOST = 4096
 
@@ -63,3 +65,18 @@ class SparseSamples:
         outside = squares - np.square(inside).sum(axis=1)
         outside[outside < 4.0 * len(self._map) * np.finfo(float).eps * squares] = 0.0  # rounding
         return np.column_stack([inside, np.sqrt(outside)]).astype(self._dtype)
+
+
+def needs_features(space: Space) -> bool:
+    """Whether a space needs more of samples than inner products and lengths: their entries, or how many there are."""
+    known = isinstance(space.kernel, str) and space.kernel in ("linear", "rbf", "poly")
+    return space.power != 1.0 or not known or (not space.is_linear and isinstance(space.gamma, str))
+
+
+def check_rotated(space: Space) -> None:
+    """Raise if samples in other coordinates, as sparse ones are, would give other answers."""
+    if needs_features(space):
+        raise ValueError(
+            f"{space!r} needs the entries of samples, but X is sparse with more features than samples; take "
+            "power=1, a kernel by name and a number for gamma, or dense samples"
+        )

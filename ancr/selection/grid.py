@@ -14,6 +14,7 @@ from ancr.axes.rules import named_rule
 from ancr.axes.spaces import Space, named_space, usual_spaces
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.representation import NAMED
+from ancr.classifiers.sparse_samples import check_rotated, needs_features
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.selection.scoring import Candidate, candidates
 from ancr.solvers.choice import find_solver, settled_solver
@@ -71,9 +72,9 @@ class Grid:
     def rotated(self, usual: bool) -> Grid:
         """The grid for samples in other coordinates than their features: of the usual spaces those that it suits."""
         if usual:
-            return replace(self, spaces=[space for space in self.spaces if not space.needs_features])
+            return replace(self, spaces=[space for space in self.spaces if not needs_features(space)])
         for space in self.spaces:
-            space.check_rotated()
+            check_rotated(space)
         return self
 
     def candidates(self, X: Array, y: np.ndarray) -> dict[Space, list[Candidate]]:
