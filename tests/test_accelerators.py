@@ -7,6 +7,7 @@ from sklearn.base import clone
 from ancr import ANCRClassifier, Space, solve
 from ancr._core.arrays import to_numpy
 from ancr._core.budgets import free_bytes
+from tests.solvers.test_terms import SETS, check_on
 from tests.test_array_api import (
     CASES,
     EVERY,
@@ -63,6 +64,11 @@ def test_exact_solutions_are_certified_on_the_device(on_device, constraint, dtyp
     plain = solve(atoms, queries, alpha=1e-3, constraint=constraint)
     atol = 1e-9 if dtype == "float64" else 1e-3
     np.testing.assert_allclose(to_numpy(moved.codes), plain.codes.toarray(), atol=atol)
+
+
+@pytest.mark.parametrize("constraint", SETS)
+def test_what_single_queries_ask_for_is_heeded_on_the_device(on_device, constraint):
+    check_on(on_device, constraint)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=["leave-one-out", "folds"])

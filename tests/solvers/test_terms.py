@@ -92,7 +92,11 @@ def test_every_option_at_once(constraint, dtype):
 @pytest.mark.parametrize("library", BACKENDS[1:])
 @pytest.mark.parametrize("constraint", SETS)
 def test_on_other_arrays(library, constraint):
-    convert = converter(library)
+    check_on(converter(library), constraint)
+
+
+def check_on(convert, constraint):
+    """All options together on arrays of another library, against the oracle."""
     for seed in range(3):
         atoms, queries, mask, prices, weights, alpha = drawn(seed, constraint)
         options = {"exclude": mask, "prices": prices, "feature_weight": weights}
