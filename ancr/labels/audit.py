@@ -318,13 +318,16 @@ def audit_fitted(classifier: Any, labels: np.ndarray, rounds: int = 2) -> LabelA
     for _ in range(rounds - 1):
         trusted = np.ones(dictionary.n_samples)
         trusted[judgement.judged] = 1.0 - found.probability()
-        judgement = leave_each_out(classifier, np.maximum(trusted[dictionary.order], _LEAST_WEIGHT))
-        found = errors_of(judgement, given)
+        trusted = np.maximum(trusted, _LEAST_WEIGHT)
+        judgement = leave_each_out(classifier, trusted[dictionary.order])
+        found = errors_of(judgement, given, trusted)
     return make_audit(judgement, labels, classifier, first, found)
 
 
-def errors_of(judgement: HeldOut, given: np.ndarray) -> Errors:
+def errors_of(judgement: HeldOut, given: np.ndarray, trusted: np.ndarray | None = None) -> Errors:
     """What the samples that could be judged say about how many labels are wrong.
+
+    ``trusted`` is how likely an earlier round found each label to be right.
 
     Errors at random are told best by `evidence_against`, errors that repeat each other by `odds_against`; which of the
     two they are is seen from the most suspicious.
@@ -338,7 +341,9 @@ def errors_of(judgement: HeldOut, given: np.ndarray) -> Errors:
     if repetition(errors.probability(), suggested, labels, decisions.shape[1]) > SYSTEMATIC:
         return errors
     opinions = [values[judged] for values in judgement.opinions]
-    return Errors(evidence_against([*opinions, by_patterns(opinions[-1], labels)], labels), labels, suggested)
+    trusted = None if trusted is None else trusted[judged]
+    against = evidence_against([*opinions, by_patterns(opinions[-1], labels)], labels, trusted)
+    return Errors(against, labels, suggested)
 
 
 def make_audit(

@@ -15,9 +15,9 @@ wrong: most given labels are right, and labels drawn at random are wrong. For op
     d_k,    max_{j ≠ k} d_j,    T·log Σ_{j ≠ k} exp(d_j/T),
 
 and a logistic regression tells the given labels from random ones. Its log-odds for "random" are the score. Wrong labels
-among the given ones pull all scores towards "random", but hardly change their order. This is the best order for labels
-that are wrong at random. A label that was mistaken for a similar class looks like those of its class, and not like a
-random one.
+among the given ones would teach it that given labels look like random ones; so as soon as a first round has said how
+likely each label is to be right, a given label counts that much. This is the best order for labels that are wrong at
+random. A label that was mistaken for a similar class looks like those of its class, and not like a random one.
 
 *Patterns.* A sample that is taken for another class is often not alone: others of its class are taken for the same one,
 to the same extent. So with D_i all decision values of sample i, m_k their mean over the samples of class k, and S their
@@ -42,8 +42,9 @@ from ancr.selection.temperature import fit_temperature
 
 # Random labels for each sample.
 _DRAWS = 5
-# Features have variance one and are few: a weak penalty only keeps weights finite where all labels are told apart.
-_PENALTY = 0.01
+# Of the logistic regression, whose features have variance one and say nearly the same: with hardly any penalty, a few
+# hundred samples, wrong labels among them, settle on large weights that nearly cancel.
+_PENALTY = 1.0
 # Share of the shrunken covariance that is a multiple of I: with many classes of a few samples it is poorly known.
 _SHRINKAGE = 0.6
 
@@ -97,7 +98,7 @@ def random_labels(labels: np.ndarray, n_classes: int, seed: int = 0) -> np.ndarr
     return (labels + np.random.default_rng(seed).integers(1, n_classes, len(labels))) % n_classes
 
 
-def evidence_against(opinions: list[np.ndarray], labels: np.ndarray) -> np.ndarray:
+def evidence_against(opinions: list[np.ndarray], labels: np.ndarray, trusted: np.ndarray | None = None) -> np.ndarray:
     """Log-odds that a label is a random one, for every label on every sample.
 
     Parameters
@@ -106,6 +107,8 @@ def evidence_against(opinions: list[np.ndarray], labels: np.ndarray) -> np.ndarr
         Decision values of samples that were held out.
     labels : ndarray of shape (n_samples,)
         Index of the given class.
+    trusted : ndarray of shape (n_samples,) or None
+        How likely each label is to be right, as far as that is known; None where all count alike.
 
     Returns
     -------
@@ -131,7 +134,8 @@ def evidence_against(opinions: list[np.ndarray], labels: np.ndarray) -> np.ndarr
     table = np.column_stack(columns)
     middle, spread = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-300)
     is_random = np.repeat([0, 1], [n, _DRAWS * n])
-    weights = np.repeat([1.0, 1.0 / _DRAWS], [n, _DRAWS * n])
+    trusted = np.ones(n) if trusted is None else trusted / trusted.mean()
+    weights = np.append(trusted, np.full(_DRAWS * n, 1.0 / _DRAWS))
     learner = LogisticRegression(C=1.0 / _PENALTY, max_iter=1000)
     learned = learner.fit((table - middle) / spread, is_random, sample_weight=weights)
     against = np.full((n, n_classes), float(learned.intercept_[0]))

@@ -364,6 +364,17 @@ def test_evidence_finds_random_errors_among_confused_classes():
     assert by_evidence > by_odds + 0.005
 
 
+def test_labels_that_are_not_trusted_do_not_teach_what_right_ones_look_like():
+    decisions, truth, random = noisy_decisions(n=600)
+    wrong = random.uniform(size=len(truth)) < 0.3
+    given = np.where(wrong, (truth + random.integers(1, 12, len(truth))) % 12, truth)
+    alike, trusted = (evidence_against([decisions], given, one) for one in (None, np.where(wrong, 1e-3, 1.0)))
+    np.testing.assert_array_equal(evidence_against([decisions], given, np.full(600, 0.5)), alike)
+    right = np.flatnonzero(~wrong)
+    gaps = [v[wrong, given[wrong]].mean() - v[right, given[right]].mean() for v in (alike, trusted)]
+    assert gaps[1] > 2.0 * gaps[0]
+
+
 @pytest.mark.parametrize("systematic", [False, True])
 def test_errors_that_repeat_each_other_are_told_from_scattered_ones(systematic):
     decisions, truth, random = noisy_decisions()
