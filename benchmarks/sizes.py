@@ -59,7 +59,7 @@ def measure(n, d, call):
 
 
 def shown(seconds):
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds:.1f}\N{NO-BREAK SPACE}s" if seconds < 10 else f"{seconds:.0f}\N{NO-BREAK SPACE}s"
 
 
 def main():
@@ -70,7 +70,7 @@ def main():
         done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **threads})
         found = json.loads(done.stdout)
         times = f"{shown(found['fit'])} | {shown(found['predict'])}"
-        lines.append(f"| {n:,} × {d:,} | `{call}` | {times} | {found['peak']:.1f} GiB |")
+        lines.append(f"| {n:,} × {d:,} | `{call}` | {times} | {found['peak']:.1f}\N{NO-BREAK SPACE}GiB |")
         print(lines[-1], flush=True)
     write_text(RESULT, "\n".join(lines) + "\n")
 

@@ -24,7 +24,7 @@ def _section(command: click.Command, above: click.Context) -> str:
 
 def _options(names: str) -> str:
     """``-o, --output FILE`` with each name in code."""
-    return ", ".join(f"`{name.strip()}`" for name in names.split(", "))
+    return ", ".join(f"`{name.strip()}`" for name in names.split(", ")).replace("|", r"\|")
 
 
 def _prose(text: str) -> str:
@@ -43,5 +43,6 @@ def _prose(text: str) -> str:
 def _escaped(text: str) -> str:
     """Text as it is, where Markdown would see marks; code between back quotes stays code."""
     parts = re.split(r"(`+[^`]+`+)", text)
+    parts[1::2] = [part.replace("|", r"\|") for part in parts[1::2]]
     parts[::2] = [re.sub(r"([|*_<\[\]{}$])", r"\\\1", part) for part in parts[::2]]
     return "".join(parts)

@@ -83,7 +83,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 60,
     "capture_repr": ("_repr_html_", "__repr__"),
-    "ignore_repr_types": r"matplotlib|ancr\.classifiers\.displays",
+    "ignore_repr_types": r"matplotlib|ancr\.classifiers\.displays|ancr\.labels\.audit_display",
 }
 
 html_theme = "pydata_sphinx_theme"

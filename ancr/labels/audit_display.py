@@ -70,4 +70,4 @@ class AuditDisplay:
                 given = f"{audit.labels[index]}"
                 title = given if axis is not row[0] else f"{given} → {audit.suggested[index]}"
                 axis.imshow(self.images[index], cmap="gray")
-                axis.set_title(title.replace("$", r"\$"), fontsize=7)
+                axis.set_title(title.replace("$", r"\$"), fontsize=9)
