@@ -118,9 +118,8 @@ def read_images(found: Samples, features: str, strict: bool = False, advance: Ad
 
 def _warn_of_broken(names: Sequence[str], broken: dict[int, str]) -> None:
     if broken:
-        verb = (
-            "file cannot be read as an image and is" if len(broken) == 1 else "files cannot be read as images and are"
-        )
+        one, many = "file cannot be read as an image and is", "files cannot be read as images and are"
+        verb = one if len(broken) == 1 else many
         listed = some([f"{names[number]} ({reason})" for number, reason in broken.items()], 20, 400)
         _warn(f"{len(broken)} {verb} left out: {listed}")
 
