@@ -577,3 +577,46 @@ def test_each_case_is_the_same_in_polars(case):
     polars = ancr.table_pipeline(ancr.ANCRClassifier()).fit(pl.from_pandas(X), pl.from_pandas(y))
     assert polars["columns"].plan_.reason == pandas["columns"].plan_.reason
     np.testing.assert_allclose(polars.predict_proba(pl.from_pandas(new)), pandas.predict_proba(new), rtol=0, atol=1e-12)
+
+
+def test_a_text_file_is_read_by_every_command(tmp_path):
+    """One text a line; with labels on either side of a tab it is the table of the same texts and labels."""
+    texts = [f"{word} news about item {i} of the day" for i in range(20) for word in ("glad", "sad")]
+    labels = [None if i % 7 == 0 else text.split()[0] for i, text in enumerate(texts)]
+    rows = [(text, label or "") for text, label in zip(texts, labels, strict=True)]
+    plain, before, behind, table = (tmp_path / name for name in ("plain.txt", "before.txt", "behind.txt", "table.csv"))
+    plain.write_text("\ufeff" + "\n\n".join(texts))
+    before.write_text("".join(f"{label}\t{text}\r\n" for text, label in rows))
+    behind.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    pd.DataFrame(rows, columns=["text", "label"]).to_csv(table, index=False)
+    expected = read_samples(table)
+    for path in (before, behind):
+        found = read_samples(path)
+        assert (found.columns, found.labels) == (("text",), expected.labels)
+        assert found.vectors.tolist() == expected.vectors.tolist()
+    assert read_samples(plain, pool=True).vectors.tolist() == expected.vectors.tolist()
+    model, answers = tmp_path / "model.npz", tmp_path / "answers.csv"
+    assert invoke(["train", before, "--method", "CRC", "-o", model]).exit_code == 0
+    labels = []
+    for path in (plain, behind, table):
+        assert invoke(["predict", model, path, "-o", answers]).exit_code == 0
+        labels.append([row["label"] for row in csv.DictReader(answers.open())])
+    assert labels[0] == labels[1] == labels[2]
+    assert np.mean([label == text.split()[0] for label, text in zip(labels[0], texts, strict=True)]) > 0.8
+
+
+def test_a_line_without_a_tab_makes_all_lines_texts(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("a tab\tin a text\nand none here\n")
+    assert read_samples(path, pool=True).vectors.tolist() == [["a tab\tin a text"], ["and none here"]]
+
+
+def test_a_column_that_is_left_out_may_hold_anything(tmp_path):
+    path = tmp_path / "mixed.csv"
+    rows = [(i % 13, "about 7" if i == 40 else 2 * i, "ab"[i % 13 > 6]) for i in range(60)]
+    pd.DataFrame(rows, columns=["x", "z", "label"]).to_csv(path, index=False)
+    output = tmp_path / "model.npz"
+    assert "'about 7' is not a number" in invoke(["train", path, "-o", output]).output
+    found = invoke(["train", path, "--drop", "z", "-o", output])
+    assert found.exit_code == 0, found.output
+    assert list(Model.load(output).plan.kinds) == ["x"]

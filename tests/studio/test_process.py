@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
@@ -16,6 +17,7 @@ import httpx
 import numpy as np
 import pytest
 
+from ancr.studio import connections
 from ancr.studio.apart import Beside, CancelledError
 from ancr.studio.connections import bind
 from ancr.studio.server import PORTS, opened
@@ -166,3 +168,32 @@ def test_work_that_is_stopped_while_its_process_starts(monkeypatch):
     monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", stopped_meanwhile)
     with pytest.raises(CancelledError):
         beside.ask(np.sum)
+
+
+def test_a_body_goes_on_while_it_comes_as_fast_as_files_do():
+    """A large upload may take minutes; a body of which nothing comes may not."""
+
+    class Loop:
+        def __init__(self):
+            self.calls = []
+
+        def time(self):
+            return 0.0
+
+        def call_later(self, seconds, function):
+            self.calls.append(function)
+            return SimpleNamespace(cancel=lambda: None)
+
+    closed = []
+    connection = object.__new__(connections.LimitedProtocol)
+    connection.loop, connection.transport = Loop(), SimpleNamespace(close=lambda: closed.append(True))
+    connection._timer, connection.waits_since, connection._head, connection._body = None, None, -1, 0
+    connection._wait(connections.BODY_TIME)
+    for _ in range(3):
+        connection._body += connections.LEAST_BODY
+        connection.loop.calls[-1]()
+        assert closed == []
+    assert len(connection.loop.calls) == 4
+    connection._body += connections.LEAST_BODY - 1
+    connection.loop.calls[-1]()
+    assert closed == [True]

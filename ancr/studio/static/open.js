@@ -139,18 +139,18 @@ function Column({ column, place }) {
   const { name, kind, why, gaps, values } = column, id = `kind-${place}`, isRole = kind in ROLES;
   const notes = [why && `left out: ${why}`, gaps && `${count(gaps)} missing`].filter(Boolean);
   const changed = wanted.kinds && name in wanted.kinds;
-  return html`<tr><th scope="row"><label for=${id}>${name || "(no name)"}</label><div class="quiet">${values.join(" · ")}</div>${notes.length > 0 && html`<div class="note">${notes.join(", ")}</div>`}</th>
-    <td>${kind === "label" || !name ? html`<span id=${id}>${ROLES[kind] || "left out"}</span>` : html`<select id=${id} value=${isRole ? "role" : kind || "auto"} onChange=${(event) => kindOf(name, event.target.value)}>
-      ${isRole && html`<option value="role">${ROLES[kind]}</option>`}${(changed || !kind) && html`<option value="auto">as it seems to be</option>`}${KINDS.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}</select>`}</td></tr>`;
+  const isFixed = kind === "label" || !name;
+  return html`<li><div>${isFixed ? html`<strong>${name || "(no name)"}</strong>` : html`<label for=${id}>${name}</label>`}<div class="quiet">${values.join(" · ")}</div>${notes.length > 0 && html`<div class="note">${notes.join(", ")}</div>`}</div>
+    ${isFixed ? html`<span>${ROLES[kind] || "left out"}</span>` : html`<select id=${id} value=${isRole ? "role" : kind || "auto"} onChange=${(event) => kindOf(name, event.target.value)}>
+      ${isRole && html`<option value="role">${ROLES[kind]}</option>`}${(changed || !kind) && html`<option value="auto">as it seems to be</option>`}${KINDS.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}</select>`}</li>`;
 }
 
 function Columns() {
   const { columns, label, what } = shown;
   if (what !== "table") return null;
   const few = all ? columns : columns.slice(0, FEW), names = columns.map((one) => one.name).filter(Boolean);
-  return html`<h3>Columns</h3><p class="quiet">What each column is taken for. Change what is wrong; “left out” is not learned from.</p>
-    <div class="scroll" tabindex="0" role="region" aria-label="Columns"><table class="plan"><thead><tr><th scope="col">Column and first values</th><th scope="col">Is</th></tr></thead>
-      <tbody>${few.map((column, place) => html`<${Column} key=${`${column.name}\n${label}`} column=${column} place=${place} />`)}</tbody></table></div>
+  return html`<h3>Columns</h3><p class="quiet">Their first values, and what each is taken for. Change what is wrong; what is left out is not learned from.</p>
+    <ul class="plan">${few.map((column, place) => html`<${Column} key=${`${column.name}\n${label}`} column=${column} place=${place} />`)}</ul>
     ${few.length < columns.length && html`<p><button onClick=${() => { all = true; draw(); }}>Show the other ${count(columns.length - few.length)} columns</button></p>`}
     ${!names.length && html`<p class="problem">There is no column with a name.</p>`}`;
 }
@@ -170,7 +170,7 @@ function Summary() {
   if (!samples) return null;
   const waiting = samples - labelled;
   return html`<p class="lead">${count(samples)} ${things}${labelled ? `, ${count(labelled)} with a label of ${count(n)} ${n === 1 ? "class" : "classes"}` : ""}</p>
-    <p class="quiet">${!labelled ? "None has a label yet: you give them in Label." : waiting ? `${count(waiting)} wait for a label.` : "All have a label."}</p>
+    <p class="quiet">${!labelled ? (what === "table" && !shown.label ? "No column of labels is chosen: choose one, or give all labels yourself." : "None has a label yet: you give them in Label.") : waiting ? `${count(waiting)} wait for a label.` : "All have a label."}</p>
     ${n > 0 && html`<p class="counts">${classes.map((one) => html`<span key=${one.label} class="badge">${one.label} ${count(one.count)}</span> `)}${n > classes.length && html`<span class="quiet">and ${count(n - classes.length)} more</span>`}</p>`}`;
 }
 
