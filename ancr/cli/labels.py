@@ -80,6 +80,8 @@ def audit(reading: Reading, output: Path, top: int, raw_text: bool) -> None:
             advance(1)
     say_of(data, everything, plan)
     say(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
+    if found.n_errors.caution:
+        say(found.n_errors.caution)
     say(f"to correct labels: {output / 'audit.html'}")
     say(f"all samples: {output / 'audit.csv'}")
 

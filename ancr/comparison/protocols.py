@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
@@ -227,6 +227,33 @@ class InnerFolds(BaseEstimator):
         return kind(self.get_n_splits(X, y, groups)).split(X, y, groups)
 
 
+class Neighbours(ClassifierMixin, BaseEstimator):
+    """The k nearest neighbours, or all samples where there are fewer: small parts of a learning curve.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    """
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Neighbours":
+        """Keep the samples."""
+        self.neighbours_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(X, y)
+        self.classes_ = self.neighbours_.classes_
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most frequent label among the neighbours."""
+        return self.neighbours_.predict(X)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Shares of the classes among the neighbours."""
+        return self.neighbours_.predict_proba(X)
+
+
 def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
     """``{name: Method}`` of softmax, support vector machines, nearest neighbours, forest and boosting.
 
@@ -249,7 +276,7 @@ def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:
         "Softmax": Method(search(partial(LogisticRegression, max_iter=1000)), {"C": costs}),
         "SVM": Method(search(partial(SVC, kernel="linear")), {"C": costs}),
         "RBF SVM": Method(search(SVC), {"C": costs[1:], "gamma": widths[-4:]}),
-        "kNN": Method(search(KNeighborsClassifier), {"n_neighbors": [1, 3, 5, 10], "power": powers}),
+        "kNN": Method(search(Neighbours), {"n_neighbors": [1, 3, 5, 10], "power": powers}),
         "Random forest": Method(
             trees(partial(RandomForestClassifier, n_estimators=200, random_state=0)), {"min_samples_leaf": [1, 3]}
         ),

@@ -20,7 +20,7 @@ from ancr._core.messages import naming
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.representation import chosen_classifier
 from ancr.dictionary.atoms import check_samples
-from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, repetition
+from ancr.labels.errors import SYSTEMATIC, ErrorCount, Errors, if_all_are_right, repetition
 from ancr.labels.held_out import HeldOut, Witnesses, can_leave_out, judge_in_folds, leave_each_out
 from ancr.labels.neighbours import NEAR, Pair, leaks, near_duplicates
 from ancr.labels.suspicion import by_patterns, evidence_against, odds_against
@@ -337,13 +337,14 @@ def errors_of(judgement: HeldOut, given: np.ndarray, trusted: np.ndarray | None 
         raise ValueError("y: every class has one sample, so that no label can be judged by others")
     decisions, labels = judgement.decisions[judged], given[judged]
     suggested = decisions.argmax(axis=1)
-    errors = Errors(odds_against(decisions, fit_temperature(decisions, labels)[0]), labels, suggested)
+    expected = if_all_are_right(decisions, labels)
+    errors = Errors(odds_against(decisions, fit_temperature(decisions, labels)[0]), labels, suggested, expected)
     if repetition(errors.probability(), suggested, labels, decisions.shape[1]) > SYSTEMATIC:
         return errors
     opinions = [values[judged] for values in judgement.opinions]
     trusted = None if trusted is None else trusted[judged]
     against = evidence_against([*opinions, by_patterns(opinions[-1], labels)], labels, trusted)
-    return Errors(against, labels, suggested)
+    return Errors(against, labels, suggested, expected)
 
 
 def make_audit(

@@ -8,6 +8,9 @@ labels are similar to the right ones. P(s > t) is k of n samples, and its interv
 none of sixty above t does not mean that none in a thousand would be. Nor is any single label certain to be right: their
 probabilities use the share (k + ½)/(n + 1), the mean of what k of n leave likely.
 
+Where classes overlap, right labels score above t, too, and no score tells them from wrong ones. How many that may be
+follows from `if_all_are_right`; the interval's lower end leaves them out, the estimate does not.
+
 Take two suspicious samples that look like the same class: how often do they have the same label? If labels are wrong at
 random, once in K − 1 times; if a class was mistaken for one other, always. With p_i the probability that the label of
 sample i is wrong, t_i the class it looks like and g_i its label, over pairs i ≠ j with t_i = t_j,
@@ -24,11 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from ancr._core.arrays import log_softmax
 from ancr.labels.suspicion import random_labels
 from ancr.selection.calibration import share_interval
 
 # Share of random labels that are above the level at which wrong labels are counted.
 _REACHED = 0.7
+# Shares of labels that are random, of which the most likely is taken.
+_RANDOM = np.linspace(0.001, 0.8, 41)[:, None]
 # Where m is above this, wrong labels repeat each other.
 SYSTEMATIC = 0.3
 
@@ -47,7 +53,8 @@ class ErrorCount:
     estimate : float
         How many.
     low, high : float
-        An interval that holds the truth 95 times in 100, as far as errors hit every class alike.
+        An interval that holds the truth 95 times in 100, as far as errors hit every class alike. Where classes overlap,
+        ``low`` leaves out as many as would be suspicious if all labels were right.
     """
 
     estimate: float
@@ -56,6 +63,13 @@ class ErrorCount:
 
     def __str__(self) -> str:
         return f"{self.estimate:.0f} ({self.low:.0f} to {self.high:.0f})"
+
+    @property
+    def caution(self) -> str:
+        """A sentence where all that is counted may be right labels of classes that overlap; empty elsewhere."""
+        if self.low >= 0.5 or self.estimate < 0.5:
+            return ""
+        return "All of these may be right: they are no more than classes that overlap would have."
 
 
 class Errors:
@@ -69,6 +83,8 @@ class Errors:
         Index of the given class.
     suggested : ndarray of shape (n_samples,)
         Index of the class that the other samples suggest.
+    expected : ndarray of shape (n_samples, n_classes) or None, default=None
+        How likely each label would be if all were right, see `if_all_are_right`; None where classes do not overlap.
 
     Examples
     --------
@@ -84,12 +100,15 @@ class Errors:
     True
     """
 
-    def __init__(self, against: np.ndarray, labels: np.ndarray, suggested: np.ndarray) -> None:
+    def __init__(
+        self, against: np.ndarray, labels: np.ndarray, suggested: np.ndarray, expected: np.ndarray | None = None
+    ) -> None:
         self.scores, self._wrong = against[np.arange(len(labels)), labels], _as_if_wrong(against, suggested)
         n = len(labels)
         level = float(np.quantile(self._wrong, 1.0 - _REACHED))
         above, reached = int((self.scores > level).sum()), float((self._wrong > level).mean()) or 1.0
         shares = [above / n, *share_interval(above, n), (above + 0.5) / (n + 1.0)]
+        shares[1] -= 0.0 if expected is None else float(expected[against > level].sum()) / n
         seen, low, high, self.share = np.clip(np.array(shares) / reached, 0.0, 1.0).tolist()
         self.count = ErrorCount(n * seen, n * low, n * high)
 
@@ -114,6 +133,39 @@ class Errors:
         origin = np.repeat([0.0, 1.0], [n, many])
         odds = IsotonicRegression(out_of_bounds="clip").fit(values, origin, sample_weight=weights).predict(self.scores)
         return np.clip(odds / np.maximum(1.0 - odds, 1e-12), 0.5 / (n + 1.0), 1.0)
+
+
+def if_all_are_right(decisions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """How likely each label of each sample would be without wrong ones: softmax(d/T).
+
+    T is the most likely one in (1 − ε)·softmax(d/T) + ε/K, so that labels that are wrong at random, however far a
+    sample is from their class, raise ε and not T.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples, n_classes)
+        Decision values of samples that were held out.
+    labels : ndarray of shape (n_samples,)
+        Index of the given class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ancr.labels.errors import if_all_are_right
+    >>> labels = np.arange(200) % 2
+    >>> wrong = np.where(np.arange(200) < 20, 1 - labels, labels)  # clear cases, one in ten labels wrong
+    >>> bool(if_all_are_right(np.eye(2)[labels], wrong).max(axis=1).min() > 0.99)
+    True
+    """
+    values = decisions - decisions.max(axis=1, keepdims=True)
+    margin = -float(np.sort(values, axis=1)[:, -2].mean()) or 1.0
+    found = []
+    for temperature in margin * np.geomspace(0.02, 5.0, 40):
+        share = np.exp(log_softmax(values / temperature))
+        own = share[np.arange(len(labels)), labels]
+        likelihood = np.log((1.0 - _RANDOM) * own + _RANDOM / values.shape[1]).sum(axis=1).max()
+        found.append((float(likelihood), float(temperature)))
+    return np.exp(log_softmax(values / max(found)[1]))
 
 
 def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:

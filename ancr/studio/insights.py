@@ -127,7 +127,7 @@ def audit_of(snapshot: Snapshot, held_out: np.ndarray, report: Report) -> dict[s
         "leaks": [
             (int(members[pair.first]), int(held_out[pair.second]), float(pair.distance)) for pair in leaks[:_PAIRS]
         ],
-        "errors": {"estimate": count.estimate, "low": count.low, "high": count.high},
+        "errors": {"estimate": count.estimate, "low": count.low, "high": count.high, "caution": count.caution},
         "n": len(members),
         "version": snapshot.version,
         "accuracy": snapshot.estimate().accuracy,

@@ -244,6 +244,15 @@ def test_every_rival_has_a_short_grid():
             assert method.build().cv.get_n_splits(y=np.repeat([0, 1], [3, 50])) == 3
 
 
+@pytest.mark.filterwarnings("error")
+def test_neighbours_in_parts_that_have_few_samples():
+    """Inner folds of six samples have three: no more than these are neighbours, and scikit-learn reports no failure."""
+    X, y = np.arange(12.0).reshape(6, 2) + 1.0, np.repeat([0, 1], 3)
+    search = rivals(None)["kNN"].build().fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(X).shape == (6,)
+
+
 def test_a_class_in_a_file_takes_part(tmp_path, monkeypatch, iris):
     (tmp_path / "mymethod.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)

@@ -86,4 +86,10 @@ def test_an_interrupt_is_heard(name):
         finally:
             process.kill()
     assert answer == "unchanged\n"
-    assert took < 2.0 + 0.5 * os.getloadavg()[0], took  # where others use the cores, too
+    assert took < allowed(), took
+
+
+def allowed():
+    """Seconds: one on free cores, two where as many other processes use them, more only where a queue is long."""
+    each = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return 1.0 if each <= 1.0 else max(2.0, each / 2.0)

@@ -56,6 +56,24 @@ def test_they_are_counted(digits, share):
     assert count.low <= count.estimate <= count.high
 
 
+@pytest.mark.parametrize(("apart", "share"), [(1.5, 0.0), (2.5, 0.0), (2.5, 0.1)])
+def test_the_interval_knows_of_classes_that_overlap(apart, share):
+    """Three normal classes: at 1.5 one clean sample in five looks like another class, and was counted as wrong."""
+    inside, lows = 0, []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        y, X = np.arange(300) % 3, random.normal(size=(300, 4))
+        X[np.arange(300), y] += apart
+        wrong = random.random(300) < share
+        given = np.where(wrong, (y + random.integers(1, 3, 300)) % 3, y)
+        count = ancr.audit_labels(X, given, estimator=ancr.ANCRClassifier(space="rbf", alpha=0.1)).n_errors
+        inside += count.low <= wrong.sum() <= count.high
+        lows.append(count.low)
+        assert bool(count.caution) == (count.low < 0.5 <= count.estimate)
+    assert inside >= 5
+    assert np.mean(lows) >= 8.0 if share else np.mean(lows) < 1.0
+
+
 def test_precision_is_kept_and_probabilities_are_calibrated(audited):
     audit, _, wrong, _ = audited
     for precision in (0.8, 0.95):

@@ -71,9 +71,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 function Summary() {
-  const { estimate, low, high } = found.errors, now = studio.state.estimate;
+  const { estimate, low, high, caution } = found.errors, now = studio.state.estimate;
   const after = now && now.current ? ` and is ${percent(now.accuracy)} now.` : "; it is being brought up to date.";
-  return html`<p class="lead">About ${Math.round(estimate)} of ${count(found.n)} labels are wrong <span class="quiet">(${Math.round(low)} to ${Math.round(high)})</span></p>
+  return html`<p class="lead">About ${Math.round(estimate)} of ${count(found.n)} labels are wrong <span class="quiet">(${Math.round(low)} to ${Math.round(high)})${caution ? ` ${caution}` : ""}</span></p>
     <p id="effect" class="quiet">Leave-one-out accuracy was ${percent(found.accuracy)} at the audit${after}</p>`;
 }
 
