@@ -16,11 +16,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, LinearSVC
@@ -29,7 +28,7 @@ import ancr
 from ancr.axes.rules import RULES
 from ancr.axes.spaces import usual_spaces
 from ancr.classifiers.settings import make, methods
-from ancr.samples.other_classifiers import OtherClassifier, SignedPower
+from ancr.samples.other_classifiers import Neighbours, OtherClassifier, SignedPower
 
 PROTOCOLS = ("paper", "exact", "cv")
 # The linear space at unit norm; spaces are recorded in cells, so they are names and dictionaries here.
@@ -225,33 +224,6 @@ class InnerFolds(BaseEstimator):
         """Yield training and test rows of each fold."""
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         return kind(self.get_n_splits(X, y, groups)).split(X, y, groups)
-
-
-class Neighbours(ClassifierMixin, BaseEstimator):
-    """The k nearest neighbours, or all samples where there are fewer: small parts of a learning curve.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-        k.
-    """
-
-    def __init__(self, n_neighbors: int = 5) -> None:
-        self.n_neighbors = n_neighbors
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "Neighbours":
-        """Keep the samples."""
-        self.neighbours_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(X, y)
-        self.classes_ = self.neighbours_.classes_
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """The most frequent label among the neighbours."""
-        return self.neighbours_.predict(X)
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Shares of the classes among the neighbours."""
-        return self.neighbours_.predict_proba(X)
 
 
 def rivals(spaces: Sequence[Mapping[str, Any]] | None) -> dict[str, Method]:

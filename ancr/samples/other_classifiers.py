@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.neighbors import KNeighborsClassifier
 
 from ancr._core.messages import one_line
 from ancr.axes.spaces import signed_power
@@ -12,9 +13,10 @@ from ancr.classifiers.settings import chosen
 from ancr.samples.sample_set import encoded
 from ancr.selection.folds import groups_for
 
-# What a file may hold beside the types that skops knows to be safe: data structures of scikit-learn, and our own step.
+# What a file may hold beside the types that skops knows to be safe: data structures of scikit-learn, and our own steps.
 _TRUSTED = frozenset(
     {
+        f"{__name__}.Neighbours",
         f"{__name__}.SignedPower",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance",
@@ -46,6 +48,33 @@ class SignedPower(TransformerMixin, BaseEstimator):
     def transform(self, X: np.ndarray) -> np.ndarray:
         """The powers, entry by entry."""
         return signed_power(X, self.power)
+
+
+class Neighbours(ClassifierMixin, BaseEstimator):
+    """The k nearest neighbours, or all samples where there are fewer: small parts of a learning curve.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    """
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Neighbours":
+        """Keep the samples."""
+        self.neighbours_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(X, y)
+        self.classes_ = self.neighbours_.classes_
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most frequent label among the neighbours."""
+        return self.neighbours_.predict(X)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Shares of the classes among the neighbours."""
+        return self.neighbours_.predict_proba(X)
 
 
 class OtherClassifier(ClassifierMixin, BaseEstimator):
