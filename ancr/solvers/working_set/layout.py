@@ -87,7 +87,7 @@ def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
 
     if len(matrix) <= _ROWS:
-        fill(slice(None))
+        fill(slice(0, len(matrix)))
     else:
         map_rows(fill, matrix, block_rows=_ROWS)
     return correlations
