@@ -86,8 +86,8 @@ def _correlations(matrix: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         block *= matrix.dtype.type(STEPS) * scale
         correlations[rows] = np.clip(np.rint(block, out=block), -32767, 32767, out=block)
 
-    if len(matrix) <= _ROWS:
-        fill(slice(0, len(matrix)))
+    if 0 < len(matrix) <= _ROWS:
+        fill(slice(None))
     else:
         map_rows(fill, matrix, block_rows=_ROWS)
     return correlations
