@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ancr._core.messages import one_line
-from ancr.samples.image_folders import folder_images, warn_of_doubts
+from ancr.samples.image_folders import folder_images, lists_images, warn_of_doubts
 from ancr.samples.readers import USUAL_NAMES
 from ancr.samples.sample_set import DataWarning, shown_cell
 from ancr.samples.table_files import TABLES, open_table
@@ -79,12 +79,15 @@ def source_preview(source: Source, label: str | None) -> dict[str, Any]:
 def failed_preview(options: Mapping[str, Any], problem: str) -> dict[str, Any] | None:
     """What can be shown of a table that cannot be read as it is: its columns, of which one can be left out; or None."""
     asked = options.get("kinds", {})
-    try:
-        names = dict.fromkeys(open_table(options["path"]).columns if options["path"].suffix.lower() in TABLES else ())
-    except (ValueError, OSError, ImportError):
-        names = {}
-    if not names:
+    if options["path"].suffix.lower() not in TABLES:
         return None
+    try:
+        table = open_table(options["path"])
+    except (ValueError, OSError, ImportError):
+        return None
+    names = dict.fromkeys(table.columns)
+    if lists_images(table):
+        problem = f"{problem} If it lists images, bring their folder, or run `ancr studio` on it where it lies."
     columns = [{"name": name, "kind": asked.get(name, ""), "why": "", "gaps": 0, "values": []} for name in names]
     shown = {"what": "table", "label": options.get("label") or "", **_counts([]), "columns": columns, "notes": []}
     return {**shown, "problem": problem}

@@ -212,6 +212,7 @@ def test_a_link_in_an_archive_is_left_out(client):
         ("head.csv", b"a,b,label\n", "head.csv has a header but no rows"),
         ("only.csv", b"label\na\nb\n", "no column to learn from"),
         ("twice.csv", b"a,a,label\n1,2,x\n3,4,y\n", "several columns named 'a'"),
+        ("list.csv", b"path,label\na/1.png,x\nb/2.png,y\n", "bring their folder"),
         ("latin.csv", "a,label\nä,x\n".encode("latin-1"), "is not UTF-8"),
         ("empty.txt", b"\n \n", "empty.txt is empty"),
         ("zeros.txt", b"a\0b\n", "zero bytes"),
