@@ -129,34 +129,34 @@ def lasso():
         print(f"  λ={weight:<6g} {(times['celer'] / 40) / (times['ours'] / len(queries)):7.1f}×")
 
 
-FIRST_PREDICT = """
-import time, numpy as np
-from ancr import ANCRClassifier
-rng = np.random.default_rng(0)
-X, y, Q = np.abs(rng.standard_normal((500, 64))), np.arange(500) % 10, np.abs(rng.standard_normal((200, 64)))
-begin = time.perf_counter()
-clf = ANCRClassifier().fit(X, y); clf.predict(Q)
-first = time.perf_counter() - begin
-begin = time.perf_counter(); clf.fit(X, y); clf.predict(Q)
-print(first, time.perf_counter() - begin)
+FIRST = """
+import sys, time
+from sklearn.datasets import load_digits
+from ancr import ANCRClassifier, ANCRClassifierCV
+X, y = load_digits(return_X_y=True)
+run = {
+    "predict": lambda: ANCRClassifier().fit(X[:500], y[:500]).predict(X[500:]),
+    "search": lambda: ANCRClassifierCV().fit(X[:500], y[:500]),
+}[sys.argv[1]]
+for _ in range(2):
+    begin, used = time.perf_counter(), time.process_time()
+    run()
+    print(time.perf_counter() - begin, time.process_time() - used)
 """
 
 
 def start():
-    """First fit and predict in a fresh process, with a cold and a warm compile cache."""
-    print("\nfirst fit + predict in a fresh process")
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-        for name in ("cold", "warm"):
-            out = subprocess.run(
-                [sys.executable, "-c", FIRST_PREDICT],
-                env=environment,
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            first, steady = map(float, out.stdout.split())
-            print(f"  {name} compile cache: {first - steady:6.2f} s above steady state")
+    """First `predict` and first search in a fresh process, on 500 digits, with a cold and a warm compile cache."""
+    print("\nfirst call in a fresh process, 500 digits: seconds, and the same call once more")
+    names = {"predict": "fit and predict 1,297", "search": "ANCRClassifierCV().fit"}
+    for what, name in names.items():
+        with tempfile.TemporaryDirectory() as cache:
+            environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+            for kind in ("cold", "after that"):
+                command = [sys.executable, "-W", "ignore", "-c", FIRST, what]
+                out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+                first, used, again, _ = map(float, out.stdout.split())
+                print(f"  {name:24} {kind:12} {first:6.2f} s ({used:.2f} s of processor time), then {again:.2f} s")
     with tempfile.TemporaryDirectory() as cache:
         for name in ("cold", "warm"):
             begin = time.perf_counter()

@@ -44,7 +44,7 @@ _SECTIONS = {
     "start": ["digit_code", "few_labels", "choosing", "pipeline"],
     "labels": ["wrong_labels", "labelling_loop", "calibration_reject"],
     "use": ["compare", "model_file", "sharded"],
-    "solve": ["unmixing", "certificate"],
+    "solve": ["unmixing", "deconvolution", "synthetic_control", "stacking", "certificate"],
     "methods": ["code_path", "relaxation", "kernels_moons", "kernels_digits", "lift", "early_stopping"],
     "own": ["own_rule", "own_set"],
 }

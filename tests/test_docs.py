@@ -105,3 +105,11 @@ def test_cluster(names, which, tmp_path, monkeypatch):
     local = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
     with local as cluster, distributed.Client(cluster):
         exec(code, {**names, "cluster": cluster})
+
+
+def test_solve():
+    names = {}
+    for code in blocks("solve.md"):
+        exec(code, names)
+    assert names["solution"].verify().all()
+    np.testing.assert_allclose(names["shares"], names["solution"].toarray(), atol=1e-9)

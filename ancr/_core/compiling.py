@@ -94,25 +94,25 @@ def compiling_now() -> Iterator[None]:
 
 
 class Postponed:
-    """Work that is done without a kernel as long as it costs less than compiling it: all of a process together.
+    """Work that is done without a kernel as long as it takes less time than compiling it: all of a process together.
 
     Parameters
     ----------
     worth_compiling : float
-        Work, in the caller's units, that takes as long without the kernel as compiling does.
+        Seconds of such work after which the kernel is compiled.
     """
 
     def __init__(self, worth_compiling: float) -> None:
         self._lock, self._left = Lock(), worth_compiling
 
-    def is_less(self, kernel: Any, work: float) -> bool:
-        """Whether some more work is to be done without a kernel: it is not compiled and not worth compiling."""
-        return _can_be_postponed and work <= self._left and not is_compiled(kernel)
+    def is_less(self, kernel: Any, seconds: float) -> bool:
+        """Whether work that may take so long is to be done without a kernel: it is not compiled nor worth compiling."""
+        return _can_be_postponed and seconds <= self._left and not is_compiled(kernel)
 
-    def add(self, work: float) -> None:
-        """Count work that was done without the kernel."""
+    def add(self, seconds: float) -> None:
+        """Count the time that work took without the kernel."""
         with self._lock:
-            self._left -= work
+            self._left -= seconds
 
 
 def cached_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -20,7 +20,7 @@ def uncompiled(monkeypatch):
 
     monkeypatch.setattr(compiling, "is_compiled", lambda kernel: False)
     monkeypatch.setattr(host_kernels, "solve_with_matrix", SimpleNamespace(overloads={}, signatures=[]))
-    work = compiling.Postponed(1e6)
+    work = compiling.Postponed(5.0)
     monkeypatch.setattr(first_answers, "_postponed", lambda: work)
     monkeypatch.setattr(HostWorkingSet, "run", refuse)
 
@@ -57,3 +57,15 @@ def test_a_large_job_compiles_and_so_does_warming_up(uncompiled):
         solve(atoms, atoms)
     with pytest.raises(AssertionError, match="would be compiled"):
         solve(atoms, np.tile(atoms, (1000, 1)))
+
+
+def test_work_that_takes_longer_than_was_estimated_is_counted(uncompiled, monkeypatch):
+    """A few slow queries use up what is left, and the next ones compile."""
+    monkeypatch.setenv("ANCR_NUM_THREADS", "1")
+    clock = iter(range(0, 1000, 4))
+    monkeypatch.setattr(first_answers, "thread_time", lambda: next(clock))
+    atoms = np.random.default_rng(3).standard_normal((50, 8))
+    for _ in range(2):
+        solve(atoms, atoms[:5])
+    with pytest.raises(AssertionError, match="would be compiled"):
+        solve(atoms, atoms[:5])

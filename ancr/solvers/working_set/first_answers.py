@@ -1,14 +1,15 @@
 """The exact solver on the host while its kernels are not compiled: small work does not wait for the compiler.
 
 Compiling takes some ten seconds; the lock-step rounds of `device` need no kernel and code a few thousand queries in
-less. So they answer, on NumPy arrays, as long as what they have done in this process would have cost less than
-compiling; the first large job compiles, and so does ``ancr warmup``. All codes are certified here: a block that the
+less. So they answer, on NumPy arrays, as long as they have taken less time in this process than compiling would; the
+first large job compiles, and so does ``ancr warmup``. All codes are certified here: a block that the
 lock-step rounds leave above the tolerance goes to the kernels.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,17 @@ from ancr.dictionary.products import Queries
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
 
-# Queries × atoms that the lock-step rounds code in about the time that compiling takes, and what a call costs beside.
-_WORTH_COMPILING, _PER_CALL = 5e6, 1e4
+# Seconds of processor time in lock-step rounds after which compiling, which takes about thrice as long, is worth it.
+_WORTH_COMPILING = 5.0
+# Seconds that a query usually takes, for any number of atoms and for each of them; what it took counts afterwards.
+_PER_QUERY, _PER_ATOM = 1e-4, 2e-6
 # Supports of dense codes would outgrow the working sets; kernels without H are for more atoms than small work has.
 _MOST_ATOMS = 4000
 
 
 @cache
 def _postponed() -> Any:
-    """The work done without kernels in this process; made on first use, since importing ancr must not load numba."""
+    """The time spent without kernels in this process; made on first use, since importing ancr must not load numba."""
     from ancr._core.compiling import Postponed
 
     return Postponed(_WORTH_COMPILING)
@@ -57,17 +60,20 @@ class FirstAnswers(HostWorkingSet):
         """Code a block of queries."""
         if not self._can_wait(queries, len(queries)):
             return super().solve_block(queries, history)
-        _postponed().add(self._work(len(queries)))
-        return self._in_lock_step(queries, history)
+        begin = thread_time()
+        solution = self._in_lock_step(queries, history)
+        _postponed().add(thread_time() - begin)
+        return solution
 
-    def _work(self, total: int) -> float:
-        return total * float(self.problem.dictionary.n_atoms) + _PER_CALL
+    def _estimate(self, total: int) -> float:
+        """Seconds that so many queries usually take."""
+        return total * (_PER_QUERY + _PER_ATOM * self.problem.dictionary.n_atoms)
 
     def _can_wait(self, queries: Queries, total: int) -> bool:
         """Whether lock-step rounds take the problem and this many queries, without terms, cost less than compiling."""
         return (
             queries.terms is None
-            and _postponed().is_less(_kernel(), self._work(total))
+            and _postponed().is_less(_kernel(), self._estimate(total))
             and self.keeps_matrix
             and not self.starts_whole
             and self.problem.dictionary.n_atoms <= _MOST_ATOMS
