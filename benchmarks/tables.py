@@ -226,6 +226,26 @@ def report(cells):
             diagram(methods, places["accuracy"], limit, IMAGES / f"tables-{form}.svg")
 
 
+def curve(cells, form="raw"):
+    """Mean accuracy and mean rank by the number of training samples, first draw, of what every size has."""
+    first = {key: one for key, one in cells.items() if key[0] == form and key[3] == 0}
+    sizes = sorted({one["size"] for one in first.values()})
+    found = {size: {(one["table"], one["method"]) for one in first.values() if one["size"] == size} for size in sizes}
+    shared = set.intersection(*found.values())
+    methods = [name for name in METHODS if name in {method for _, method in shared}]
+    tables = sorted({table for table, _ in shared if all((table, one) in shared for one in methods)})
+    print(f"\n### {form}, {len(tables)} tables that every size has, first draw: accuracy (rank)\n")
+    print(f"| method | {' | '.join(map(str, sizes))} |\n|---|" + "---:|" * len(sizes))
+    values = {
+        size: np.array([[first[form, table, size, 0, one]["accuracy"] for one in methods] for table in tables])
+        for size in sizes
+    }
+    places = {size: ranks(values[size], "accuracy") for size in sizes}
+    for i, name in enumerate(methods):
+        shown = [f"{100 * values[size][:, i].mean():.1f} ({places[size][i]:.2f})" for size in sizes]
+        print(f"| {name} | {' | '.join(shown)} |")
+
+
 def diagram(methods, places, limit, path):
     """Demšar's critical-difference diagram: mean ranks on a line, a bar over those that are not told apart."""
     import matplotlib
@@ -267,6 +287,7 @@ def main():
     if not options.report:
         run(options)
     report(known())
+    curve(known())
 
 
 if __name__ == "__main__":
