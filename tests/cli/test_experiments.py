@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +116,16 @@ def test_compare_image_folder(tmp_path, photos):
     assert result.exit_code == 0, result.output
     assert {cell["features"] for cell in cells(tmp_path)} == {"hog"}
     assert {cell["setting"] for cell in cells(tmp_path)} >= {"4 folds", "4 folds, 20% of the training part"}
+
+
+@pytest.mark.parametrize(("data", "options"), [("wine", ["--no-standardize"]), ("photos", ["--features", "pixels"])])
+def test_the_training_that_a_comparison_proposes_is_of_what_was_measured(data, options, request, tmp_path):
+    path = request.getfixturevalue(data)
+    result = ancr("compare", path, *options, "--methods", "CRC", "--folds", 3, "--no-figures", "-o", tmp_path)
+    command = shlex.split(result.output[result.output.index("ancr train") :].splitlines()[0])
+    assert " ".join(options) in " ".join(command)
+    trained = ancr(*command[1:-1], tmp_path / "model.npz")
+    assert trained.exit_code == 0, trained.output
 
 
 def test_compare_takes_the_split_of_a_file(tmp_path):
