@@ -114,7 +114,13 @@ def _fill_in_the_commands(app, page, source):
     source[0] = source[0].replace("<!-- commands -->", commands.reference(ancr.cli.main))
 
 
+def _pages_to_read_again(app, env, added, changed, removed):
+    """The page on the command line changes with the commands, not with its file."""
+    return ["cli"]
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", _fill_in_the_commands)
+    app.connect("env-get-outdated", _pages_to_read_again)
     app.connect("autodoc-skip-member", _skip_what_scikit_learn_explains)
