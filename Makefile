@@ -17,7 +17,7 @@ REV      ?= HEAD~20
 # What the studio opens; nothing means digits.
 DATA     ?=
 
-VERSIONS := 3.11 3.12 3.13
+VERSIONS := 3.11 3.12 3.13 3.14
 OLDEST   := .venv-oldest
 # The oldest versions of the dependencies have no wheels for the newest Python.
 OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))

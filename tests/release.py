@@ -1,4 +1,4 @@
-"""Build wheel and sdist and try them in clean environments: ``python -m tests.release 3.11 3.12 3.13``.
+"""Build wheel and sdist and try them in clean environments: ``python -m tests.release 3.11 3.12 3.13 3.14``.
 
 For each version of Python that is found: the wheel is installed into an empty environment, where README's lines run and
 the command line reads a CSV; then the sdist is unpacked and a slice of its own tests runs against the package installed

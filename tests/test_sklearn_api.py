@@ -7,11 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -305,3 +306,39 @@ def test_queries_are_scaled_as_the_atoms_were(iris):
     clf = ancr.CRCClassifier().fit(X, y)
     expected = clf.residuals(Q)
     np.testing.assert_array_equal(clf.set_params(space__normalize=False).residuals(Q), expected)
+
+
+@pytest.mark.parametrize("classifier", [ancr.ANCRClassifier(), ancr.ANCRClassifierCV(constraints=["free"])], ids=repr)
+def test_weights_and_groups_are_routed_through_pipelines_and_searches(classifier, iris):
+    """Scikit-learn hands them on by request; the answers are those of a fit that got them directly."""
+    X, y, Q, _ = iris
+    weight, groups = np.where(y == 0, 3.0, 1.0), np.arange(len(y)) % 5
+    given = {"sample_weight": weight} | ({"groups": groups} if hasattr(classifier, "cv") else {})
+    scaler = MinMaxScaler().fit(X)
+    expected = clone(classifier).fit(scaler.transform(X), y, **given).predict_proba(scaler.transform(Q))
+    with config_context(enable_metadata_routing=True):
+        asking = clone(classifier).set_fit_request(**dict.fromkeys(given, True))
+        routed = make_pipeline(MinMaxScaler(), asking).fit(X, y, **given)
+        np.testing.assert_array_equal(routed.predict_proba(Q), expected)
+        search = GridSearchCV(make_pipeline(MinMaxScaler(), asking), {"minmaxscaler__clip": [False]}, cv=GroupKFold(2))
+        asking.set_score_request(sample_weight=True)
+        search.fit(X, y, sample_weight=weight, groups=groups)
+        np.testing.assert_array_equal(search.best_estimator_.predict_proba(Q), expected)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_columns_and_eigenfaces_give_the_frames_that_are_asked_for(kind, iris):
+    """``set_output`` reaches the steps of a table pipeline and our transformers, and changes no answer."""
+    X, y, Q, _ = iris
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    faces = Eigenfaces(n_components=2).set_output(transform=kind).fit(X)
+    found = faces.transform(Q)
+    assert type(found).__module__.startswith(kind)
+    np.testing.assert_allclose(found.to_numpy(), Eigenfaces(n_components=2).fit(X).transform(Q))
+    assert [str(name) for name in found.columns] == faces.get_feature_names_out().tolist()
+    pipeline = ancr.table_pipeline(ancr.ANCRClassifier()).fit(frame, y)
+    queries = pd.DataFrame(Q, columns=list("abcd"))
+    expected = pipeline.predict_proba(queries)
+    columns = clone(pipeline).set_output(transform=kind).fit(frame, y)
+    assert type(columns[:-1].transform(queries)).__module__.startswith(kind)
+    np.testing.assert_array_equal(columns.predict_proba(queries), expected)

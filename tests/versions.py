@@ -1,4 +1,4 @@
-"""The tests under several versions of Python: ``python -m tests.versions 3.11 3.12 3.13 -- -k solve``.
+"""The tests under several versions of Python: ``python -m tests.versions 3.11 3.12 3.13 3.14 -- -k solve``.
 
 Each version that is installed gets an environment of its own, ``.venv-3.12`` for instance; others are skipped with a
 line that says so. Arguments after ``--`` are for pytest.
