@@ -109,8 +109,9 @@ def predict(
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
     margin to the second-best class, and the five training samples with the largest weights in its code. Columns of a
-    table are found by name. Where labels are known they stand in a column ``given``, and the last line says how many
-    are right. Text that a spreadsheet would run as a formula gets an apostrophe in front.
+    table are found by name. Where labels are known, from a column or from names of sub-folders, they stand in a column
+    ``given``, and the last line says how many are right. Text that a spreadsheet would run as a formula gets an
+    apostrophe in front.
 
     \b
     Example:
@@ -127,6 +128,7 @@ def predict(
         if explain and not trained.explains:
             raise ValueError(f"--explain: {trained.method} names no training samples; train ANCR-CV for that")
         options: dict[str, Any] = {"strict": strict, "label": label or _label_beside(trained, data), "name": id_}
+        options["classes"] = set(trained.labels.tolist())
         chunks = read_queries(data, trained.features, trained.plan, trained.samples.shape[1], **options)
         first = next(chunks)
         given = ["given"] if any(each is not None for each in first.labels) else []

@@ -1,7 +1,7 @@
 """One reader for each kind of data that a user brings: a table, files of arrays, images, arrays in memory."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -353,6 +353,7 @@ def read_queries(
     strict: bool = False,
     label: str | None = None,
     name: str | None = None,
+    classes: Collection[str] = (),
 ) -> Iterator[Samples]:
     """Yield samples to classify, some at a time, with the labels that they have; a table is never in memory as a whole.
 
@@ -374,12 +375,14 @@ def read_queries(
     label, name : str or None
         Columns of a table that hold labels and names of the samples; None for those with a usual name, if there are
         any, and for names a column that the model left out as an identifier.
+    classes : collection of str
+        Of images: sub-folders of these names are the labels of what is in them.
     """
     path = Path(path).expanduser()
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if of_images(features) and (path.is_dir() or path.suffix.lower() not in (*TABLES, *_ARRAYS)):
-        parts = _image_parts(path, features, rows, strict)
+        parts = _image_parts(path, features, rows, strict, classes)
     elif path.is_dir():
         on = "a table" if features == "table" else "arrays that do not say how images become such"
         raise ValueError(f"{path} is a folder, but the model was trained on {on}")
@@ -395,7 +398,7 @@ def read_queries(
         yield samples
 
 
-def _image_parts(path: Path, features: str, rows: int, strict: bool) -> Iterator[Samples]:
+def _image_parts(path: Path, features: str, rows: int, strict: bool, classes: Collection[str]) -> Iterator[Samples]:
     images = [path] if path.is_file() else sorted(file for file in path.rglob("*") if is_image(file))
     if not images or not is_image(images[0]):
         raise ValueError(f"{path} holds no image, but the model was trained on images ({features})")
@@ -407,7 +410,9 @@ def _image_parts(path: Path, features: str, rows: int, strict: bool) -> Iterator
         read += len(vectors)
         if len(vectors):
             kept = [name for number, name in enumerate(names) if number not in broken]
-            yield Samples.of(vectors, names=kept, features=features)
+            folders = [Path(name).relative_to(path).parts[0] if path.is_dir() else "" for name in kept]
+            labels = [folder if folder in classes else None for folder in folders]
+            yield Samples.of(vectors, labels, kept, features=features)
     if not read:
         raise UnreadableImageError(f"{path} holds no image that can be read")
 

@@ -209,6 +209,8 @@ def test_images_and_two_classes(tmp_path, photos):  # noqa: F811
     assert rows[0]["because_1"].endswith("0.png")
     result = ancr("predict", model, __file__, "-o", tmp_path / "labels.csv")
     assert "holds no image, but the model was trained on images (hog)" in result.output
+    result = ancr("predict", model, photos, "-o", tmp_path / "labels.csv")
+    assert "16 samples; 16 of 16 known labels are right" in result.stdout  # sub-folders are classes
 
 
 @pytest.mark.parametrize(
