@@ -54,7 +54,7 @@ def solve(
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="simplex"
-        The set that a code must lie in, such as ``CappedSimplex(0.2)``.
+        The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found, see `prepare`.
     exclude : array-like or None, default=None
@@ -114,7 +114,7 @@ def prepare(
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="simplex"
-        The set that a code must lie in, such as ``CappedSimplex(0.2)``.
+        The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found. ``"exact"`` supports the plain sets and returns the optimum; ``"admm"`` is the paper's
         Algorithm 1 for sets with inequalities; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets;

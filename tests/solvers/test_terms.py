@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import quadprog
 from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
 
-from ancr import Locality, prepare, solve
+from ancr import Locality, Space, prepare, solve
 from ancr._core.arrays import dense
 from ancr.solvers import Relaxed
 from tests.array_libraries import BACKENDS, converter
@@ -241,3 +242,35 @@ def test_prices_of_as_many_atoms_as_queries_are_those_of_the_atoms():
 def test_bad_options_of_blocks_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         next(prepare(np.eye(3)).blocks(np.ones((3, 3)), **options))
+
+
+@pytest.mark.parametrize("constraint", ["nonnegative", "simplex"])
+@pytest.mark.parametrize("library", BACKENDS)
+def test_kernels_take_prices_and_exclusions(constraint, library):
+    """Codes over K from a kernel, of atoms that are given once and twice, against quadprog."""
+    convert = converter(library)
+    for seed in range(2):
+        atoms, queries, mask, prices, _, _ = drawn(seed, constraint)
+        options = {"exclude": mask, "prices": prices, "space": Space("rbf", gamma=0.3, normalize=False)}
+        solution = solve(convert(atoms), convert(queries), alpha=0.1, constraint=constraint, **options)
+        assert np.asarray(solution.verify()).all()
+        hessian = rbf_kernel(atoms, gamma=0.3) + 0.1 * np.eye(len(atoms))
+        linear = rbf_kernel(queries, atoms, gamma=0.3) - prices / 2.0
+
+        def objective(code, i, hessian=hessian, linear=linear):
+            return code @ hessian @ code - 2.0 * linear[i] @ code
+
+        for i, code in enumerate(solution.toarray()):
+            optimum = best(hessian, linear[i], constraint, ~mask[i])
+            assert objective(code, i) <= objective(optimum, i) + 1e-9 * (1.0 + abs(prices[i]).max())
+            assert not code[mask[i]].any()
+
+
+@pytest.mark.parametrize("constraint", SETS)
+def test_history_ends_at_the_objective_with_its_terms(constraint):
+    atoms, queries, mask, prices, weights, _ = drawn(1, constraint)
+    options = {"exclude": mask, "prices": prices, "feature_weight": weights, "history": True}
+    solution = solve(atoms, queries, alpha=0.1, constraint=constraint, **options)
+    np.testing.assert_allclose(
+        solution.history[-1], objective_of(solution, atoms, queries, prices, weights, 0.1), rtol=1e-9, atol=1e-9
+    )
