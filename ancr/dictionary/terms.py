@@ -46,6 +46,11 @@ class Locality:
 
     def __call__(self, queries: Queries) -> Array:
         """Prices of all atoms for a block of queries."""
+        if not queries.dictionary.knows_lengths:
+            raise ValueError(
+                f"prices={self!r} needs distances, and with space='precomputed' k(y, y) of the queries is not known; "
+                "give prices as an array"
+            )
         return self.weight * queries.in_double.squared_distances
 
 

@@ -226,9 +226,14 @@ def _rounding_of_products(written, reference, query, code):
 
 
 def _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
-    """Whether a query must be solved and certified: with coordinates, without prices, and of small condition."""
-    precision = problem.families["precision"]
-    if isinstance(problem.settings["solver"], ADMM) or not written.has_coordinates or "prices" in problem.settings:
+    """Whether a query must be solved and certified: of small condition, with coordinates, without prices or weights.
+
+    Curvature is bounded by the least price of an atom, which weights make as small as they are large.
+    """
+    precision, is_priced = problem.families["precision"], "prices" in problem.settings
+    if isinstance(problem.settings["solver"], ADMM) or not written.has_coordinates or is_priced:
+        return False
+    if problem.sample_weight is not None:
         return False
     # An objective far below the size costs as many digits as it is smaller.
     lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else answer.condition

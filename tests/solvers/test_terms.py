@@ -274,3 +274,14 @@ def test_history_ends_at_the_objective_with_its_terms(constraint):
     np.testing.assert_allclose(
         solution.history[-1], objective_of(solution, atoms, queries, prices, weights, 0.1), rtol=1e-9, atol=1e-9
     )
+
+
+def test_locality_needs_distances():
+    """Without k(y, y) they were made up, and the code was certified for other prices."""
+    atoms, queries = np.random.default_rng(0).normal(size=(2, 5, 3))
+    products = {"atoms": atoms @ atoms.T, "queries": queries @ atoms.T, "space": "precomputed", "alpha": 0.1}
+    with pytest.raises(ValueError, match=r"Locality\(0.5\) needs distances"):
+        solve(**products, constraint="nonnegative", prices=Locality(0.5))
+    apart = 0.5 * ((queries[:, None] - atoms) ** 2).sum(axis=2)
+    found, expected = solve(**products, prices=apart), solve(atoms, queries, alpha=0.1, prices=Locality(0.5))
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-9)
