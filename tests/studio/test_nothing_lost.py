@@ -3,6 +3,7 @@
 import io
 import resource
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -192,3 +193,39 @@ def test_what_a_full_disk_refused_stays_refused(tmp_path):
     with Process(tmp_path) as process:
         lines = [line.split(",") for line in client_of(process).get("/api/export/labels.csv").text.splitlines()]
         assert {line[4]: line[1] for line in lines if line[3] == "labelled"} == saved
+
+
+def test_a_skipped_sample_is_found_and_comes_back(studio, client):
+    (first,) = client.post("/api/next", json={"n": 1}).json()["next"]
+    client.post("/api/act", json={"do": "skip", "sample": first["id"]})
+    numbers = client.get("/api/browse", params={"status": "skipped"}).json()["numbers"]
+    assert numbers == [first["number"] - 1]
+    assert not studio.state.is_waiting(first["number"] - 1)
+    client.post("/api/act", json={"do": "return"})
+    assert client.get("/api/browse", params={"status": "skipped"}).json()["numbers"] == []
+    assert studio.state.is_waiting(first["number"] - 1)
+
+
+def test_labels_and_answers_do_not_wait_for_a_fit(studio, client, monkeypatch):
+    """Ranks and estimates hang until the end of the test; labelling and asking go on."""
+    from ancr.studio import insights
+
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def hangs(*arguments):
+        begun.set()
+        goes_on.wait(60)
+        raise ValueError("it was held up")
+
+    monkeypatch.setattr(insights, "ranked_of", hangs)
+    monkeypatch.setattr(insights, "estimate_of", hangs)
+    try:
+        for number in range(5):
+            (sample,) = client.post("/api/next", json={"n": 1}).json()["next"]
+            told = client.post("/api/act", json={"do": "label", "sample": sample["id"], "label": str(number)})
+            assert told.status_code == 200
+            assert client.post("/api/answer", json={"sample": sample["id"]}).status_code == 200
+            assert begun.wait(30)
+        assert not goes_on.is_set()
+    finally:
+        goes_on.set()

@@ -111,7 +111,7 @@ const noted = (entry) => (entry.decided ? html`<span class="quiet">${DECIDED[ent
 function Found() {
   const cases = found.suspicious.map((entry) => ({ ...entry.sample, decided: entry.decided, suggested: entry.suggested, shownLabel: entry.label }));
   const look = (place) => { at = place; draw(); };
-  return html`<div class="columns audit"><div><h3>Suspicious labels, the most doubtful first</h3>
+  return html`<div class="columns audit"><div><h3>The most doubtful labels first</h3>
       <${Grid} id="cases" label="Suspicious labels" count=${cases.length} sample=${(place) => cases[place]} kind=${kindOf(studio.state)} note=${noted} isSelected=${(place) => place === at} open=${look} follow=${look} /></div>
     <div>${cases.length > 0 && html`<${Case} entry=${shown()} />`}</div></div>
     <${Pairs} title="Near-duplicates" none="No labelled samples are nearly the same." pairs=${found.duplicates} />
@@ -120,8 +120,8 @@ function Found() {
 
 function draw() {
   if (!root) return;
-  render(html`<h2>Audit</h2>${!found && html`<${Empty} title="Which labels are wrong?"><p>Each labelled sample is judged by all others. Labels that they contradict come first, with the samples that speak for and against each.</p><//>`}
-    ${found && html`<${Summary} />`}
-    <${Job} studio=${studio} name="audit" idle=${found ? "Audit again" : "Audit the labels"} running="Auditing" start=${start} cancel=${cancel} />
-    ${found && html`<${Found} />`}`, root);
+  const job = html`<${Job} studio=${studio} name="audit" idle=${found ? "Audit again" : "Audit the labels"} again=${Boolean(found)} running="Auditing" start=${start} cancel=${cancel} />`;
+  render(html`<h2>Audit</h2>${!found
+    ? html`<${Empty} title="Which labels are wrong?"><p>Each labelled sample is judged by all others. Labels that they contradict come first, with the samples that speak for and against each.</p>${job}<//>`
+    : html`<${Summary} />${job}<${Found} />`}`, root);
 }

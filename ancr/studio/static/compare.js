@@ -114,9 +114,8 @@ function Curve() {
 function draw() {
   if (!root) return;
   const [first, ...rest] = found?.lines || [];
-  render(html`<h2>Compare</h2>
-    ${!found && html`<${Empty} title="Which method is best for this data?"><p>Methods are run on the same folds of the labelled samples, each with settings chosen on its training folds. This takes from seconds to minutes.</p><//>`}
-    ${found && html`<p class="lead">${first}</p>${rest.map((line) => html`<p class="quiet">${line}</p>`)}`}
-    <${Job} studio=${studio} name="compare" idle=${found ? "Compare again" : "Compare methods"} running="Comparing" start=${start} cancel=${cancel} />
-    ${found && html`<${Table} /><div class="columns halves"><${Confusion} /><${Curve} /></div>`}`, root);
+  const job = html`<${Job} studio=${studio} name="compare" idle=${found ? "Compare again" : "Compare methods"} again=${Boolean(found)} running="Comparing" start=${start} cancel=${cancel} />`;
+  render(html`<h2>Compare</h2>${!found
+    ? html`<${Empty} title="Which method is best for this data?"><p>Methods are run on the same folds of the labelled samples, each with settings chosen on its training folds. This takes from seconds to minutes.</p>${job}<//>`
+    : html`<p class="lead">${first}</p>${rest.map((line) => html`<p class="quiet">${line}</p>`)}${job}<${Table} /><div class="columns halves"><${Confusion} /><${Curve} /></div>`}`, root);
 }

@@ -162,7 +162,7 @@ function Guesses() {
       <button data-key="tick" disabled=${!list.samples.length} onClick=${() => tickAll(true)}>Tick all</button>
       <button data-key="untick" disabled=${!chosen} onClick=${() => tickAll(false)}>Untick all</button>
       ${newer && html`<button data-key="newer" onClick=${() => guesses()}>Show newer guesses</button>`}</div>
-    <p class="quiet">${list.total ? `${list.samples.length} of ${count(list.total)}. ${list.why_not || `Those that labels which were left out show to be at least ${percent(list.least_sure, 0)} right are ticked.`} Tick what is right, then accept it at once.` : withoutGuesses()}</p>
+    <p class="quiet">${list.total ? `${list.samples.length} of ${count(list.total)}. ${list.why_not || `Those that left-out labels show to be at least ${percent(list.least_sure, 0)} right are ticked.`} Tick what is right, then accept it all at once.` : withoutGuesses()}</p>
     <div onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>
       <${Grid} id="guesses" label="Guesses: the space bar ticks, Enter opens" count=${list.samples.length} sample=${(place) => list.samples[place]} kind=${kindOf(studio.state)} picks=${true} note=${noted}
         isSelected=${(place) => isTicked(list.samples[place])} select=${tick} open=${(place) => openViewer({ count: list.samples.length, sample: (at) => list.samples[at] }, place)} /></div>`;

@@ -23,7 +23,7 @@ export function Tile({ sample, tag = "li", children }) {
 // What is known of a sample's class, in a line.
 export function Known({ sample }) {
   if (sample.excluded) return html`<span class="badge quiet">excluded</span>`;
-  if (sample.label !== null) return html`<strong class="label">${sample.label}</strong>${sample.doubt !== undefined && html` <span class="badge warn">doubtful</span>`}`;
+  if (sample.label !== null) return html`<strong class="label">${sample.label}</strong>${sample.doubt >= 0.5 && html` <span class="badge warn">doubtful</span>`}`;
   if (sample.guess) return html`<span class="guess">${sample.guess.label}? <span class="quiet">${percent(sample.guess.confidence, 0)}</span></span>`;
   return html`<span class="quiet">${sample.status || "no label"}</span>`;
 }
@@ -46,9 +46,9 @@ export function Empty({ title, children }) {
 }
 
 // A button that begins long work; while it runs, how far it is and a button that ends it.
-export function Job({ studio, name, idle, running, start, cancel }) {
+export function Job({ studio, name, idle, again = false, running, start, cancel }) {
   const { busy, progress, problems, ready } = studio.state, far = progress[name];
-  if (!busy[name]) return html`<p><button class="main" data-key="start" disabled=${!ready} onClick=${start}>${idle}</button></p>
+  if (!busy[name]) return html`<p><button class=${again ? "" : "main"} data-key="start" disabled=${!ready} onClick=${start}>${idle}</button></p>
     ${!ready && html`<p class="quiet">Give labels of at least two classes first.</p>`}
     ${problems[name] && html`<p class="problem">${problems[name]}</p>`}`;
   return html`<div class="row" role="group" aria-label=${running}><span class="busy">${running}</span>

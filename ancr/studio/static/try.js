@@ -143,7 +143,7 @@ function Query() {
       <label for="file" class="button">Choose an image…</label><input type="file" accept="image/*" id="file" class="hidden-input" onChange=${(event) => event.target.files[0] && askImage(event.target.files[0], false)} />
       <span class="quiet">or drop or paste one here</span></div>`}
     <div class="row" role="group" aria-label="A random sample"><span class="quiet">Or at random:</span>${kinds.map(([kind, , title]) => html`<button key=${kind} data-kind=${kind} onClick=${() => random(kind)}>${title}</button>`)}</div>
-    <form class="row" role="search" onSubmit=${search}><label for="words">Find</label><input type="search" id="words" autocomplete="off" maxlength="500" placeholder="words in a name or a text" /><button>Search</button></form>
+    <form class="row" role="search" onSubmit=${search}><label for="words">Find</label><input type="search" id="words" autocomplete="off" maxlength="500" placeholder="name or text" /><button>Search</button></form>
     ${hits && html`<p class="quiet" role="status">${hits.total ? `${hits.samples.length} of ${count(hits.total)} samples` : "No sample has these words."}</p>
       <${Grid} id="hits" label="What was found" count=${hits.samples.length} sample=${(place) => hits.samples[place]} kind=${kindOf(studio.state)} open=${(place) => pick(hits.samples[place].id)} />`}
     ${row && html`<${Editor} />`}`;
@@ -165,10 +165,9 @@ function Sum() {
   const img = (src, alt) => html`<img src=${src} alt=${alt} class="pixels" />`;
   return html`<h3>What it is made of</h3>
     <p class="quiet">${count(n_witnesses)} labelled samples add up to it; these have the largest weights. Their classes give the answer.</p>
-    <div class="sum">${y ? figure(img(y, "The query"), "query") : sample?.picture ? figure(html`<${Picture} sample=${sample} />`, "query") : null}
-      ${(y || sample?.picture) && html`<span class="sign" aria-hidden="true">≈</span>`}
+    <div class="sum">${(y || sample?.picture) && html`<div class="term">${figure(y ? img(y, "The query") : html`<${Picture} sample=${sample} />`, "query")}<span class="sign" aria-hidden="true">≈</span></div>`}
       <ul class="tiles" id="witnesses">${witnesses.map((one) => html`<li key=${one.id} class=${`tile ${one.label === answer.label ? "own" : ""}`}><span class="weight">${one.weight.toFixed(2)} ×</span><${Picture} sample=${one} /><span class="name">${one.name}</span><strong class="label">${one.label}</strong><span class="quiet">${percent(one.share, 0)} of all</span></li>`)}</ul>
-      ${reconstruction && html`<span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}`}</div>`;
+      ${reconstruction && html`<div class="term"><span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}</div>`}</div>`;
 }
 
 // The columns of a table in which the query is least like those samples.
