@@ -33,6 +33,8 @@ MOST_WITH_MATRIX = 6000
 MOST_LEFT_OUT = 3000
 # Share of right answers among those that are called accepted.
 PRECISION = 0.95
+# Labelled samples that say how far the values of a column spread; of more, a random part and the witnesses.
+_MOST_FOR_COLUMNS = 1000
 # Classifiers of other settings that are kept, for settings that need all samples at once.
 _KEPT = 3
 _NEAR_KEPT, _MOST_NEAR = 64, 300
@@ -354,7 +356,7 @@ class Recogniser:
         which, prepared = (version, kind, own), self._prepared
         if prepared is None or prepared[0] != which:
             samples = self.source.data.vectors
-            prepare = self._columns_of(members[used], labels[used], version, own).transform
+            prepare = self._columns_of(members[used], labels[used], (version, own)).transform
             rows = rows_of(prepare(samples[members]), *kind)
             squares, mean = np.einsum("ij,ij->i", rows, rows), rows[used].mean(axis=0, dtype=float)
             self._prepared = prepared = which, rows, squares, mean, lambda vectors: rows_of(prepare(vectors), *kind)
@@ -380,23 +382,33 @@ class Recogniser:
         plan = self.source.plan
         if len(plan.used) < 2 or not judgement.witnesses:
             return []
-        own, moment = self._own_place(query), self.snapshot()
-        if own is not None:
-            moment = moment.part(moment.members != query.sample)
-        members, columns = moment.members, self._columns_of(moment.members, moment.labels, moment.version, own)
+        moment = self.snapshot()
         samples, labels, weights, shares = map(np.array, zip(*judgement.witnesses, strict=True))
+        if self._own_place(query) is not None:
+            moment = moment.part(moment.members != query.sample)
+        which = moment.version, self._own_place(query)
+        is_known = self._columns is not None and self._columns[0] == which
+        if len(moment.members) > _MOST_FOR_COLUMNS and not is_known:
+            # Thousands of rows say no more about the spread of a column, and an answer must not wait for them.
+            kept = np.union1d(moment.some(_MOST_FOR_COLUMNS).members, samples)
+            moment, which = moment.part(np.isin(moment.members, kept)), None
+        members, columns = moment.members, self._columns_of(moment.members, moment.labels, which)
         order = np.argsort(members)
         places = order[np.searchsorted(members, samples, sorter=order)]
         why = Explanation(judgement.label, places, weights, labels, shares)
         cells = dict(zip(plan.names, query.vector[:, None], strict=True))
         return unlike_columns(columns, columns.transform(query.vector[None]), cells, [why])[0]
 
-    def _columns_of(self, members: np.ndarray, labels: np.ndarray, version: int, own: int | None) -> TableColumns:
-        """How the labelled samples of a moment prepare columns, without the one that is the query."""
-        if self._columns is None or self._columns[0] != (version, own):
-            columns = TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
-            self._columns = (version, own), columns
-        return self._columns[1]
+    def _columns_of(
+        self, members: np.ndarray, labels: np.ndarray, which: tuple[int, int | None] | None
+    ) -> TableColumns:
+        """How labelled samples prepare columns; those of all at a version, but for the query, are kept."""
+        if which is not None and self._columns is not None and self._columns[0] == which:
+            return self._columns[1]
+        columns = TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
+        if which is not None:
+            self._columns = which, columns
+        return columns
 
     def temperature(self, classifier: BaseRepresentationClassifier) -> TemperatureLike:
         """What turns decision values into probabilities: as leave-one-out found, or as a model that was opened has it.

@@ -472,3 +472,26 @@ def test_more_samples_than_a_matrix_allows(studio, client, monkeypatch):
     estimate = studio.recogniser.snapshot().estimate()
     assert estimate.n == 50
     assert client.post("/api/answer", json={"sample": studio.state.ids[studio.jobs.held_out[0]]}).status_code == 200
+
+
+def test_columns_of_many_labels_are_learned_from_a_part(blobs, make_studio, make_client, monkeypatch):
+    """An answer names the columns in which a query is unlike, without going through thousands of labelled rows."""
+    sizes, fit = [], recogniser_module.TableColumns.fit
+
+    def counted(self, X, y=None):
+        sizes.append(len(X))
+        return fit(self, X, y)
+
+    path, _ = blobs
+    studio = make_studio(open_source(path))
+    client = make_client(studio)
+    query = {"sample": studio.state.ids[1]}  # waits for a label
+    everything = client.post("/api/answer", json=query).json()
+    assert everything["unlike"]
+    monkeypatch.setattr(recogniser_module.TableColumns, "fit", counted)
+    monkeypatch.setattr(recogniser_module, "_MOST_FOR_COLUMNS", 10)
+    studio.recogniser._columns = None
+    some = client.post("/api/answer", json=query).json()
+    assert 10 <= max(sizes) <= 10 + len(some["witnesses"]) < 30
+    assert {one["column"] for one in some["unlike"]} <= {"a", "b", "c", "d"}
+    assert some["unlike"][0]["witnesses"] == everything["unlike"][0]["witnesses"]
