@@ -386,7 +386,7 @@ class Recogniser:
         samples, labels, weights, shares = map(np.array, zip(*judgement.witnesses, strict=True))
         if self._own_place(query) is not None:
             moment = moment.part(moment.members != query.sample)
-        which = moment.version, self._own_place(query)
+        which: tuple[int, int | None] | None = (moment.version, self._own_place(query))
         is_known = self._columns is not None and self._columns[0] == which
         if len(moment.members) > _MOST_FOR_COLUMNS and not is_known:
             # Thousands of rows say no more about the spread of a column, and an answer must not wait for them.
