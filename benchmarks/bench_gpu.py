@@ -179,7 +179,7 @@ def exact_profile(bench, train, labels, queries):
     phases = defaultdict(float)
     with bench.timed(phases, "fit"):
         clf = ANCRClassifier(alpha=ALPHA).fit(train, labels)
-    for phase in ("begin", "price", "admit", "blocks", "exchange"):
+    for phase in ("begin", "price", "admit", "blocks"):
         method = getattr(clf.solver_, f"_{phase}")
         setattr(clf.solver_, f"_{phase}", bench.stopwatch(phases, phase, method))
     with bench.timed(phases, "solve"):
