@@ -393,6 +393,7 @@ def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
         page.wait_for_function("() => document.querySelector('#answer').textContent === '<script>1'")
         page.fill("#cell-0", "-9")
         page.wait_for_function("() => document.querySelector('#answer').textContent === '<script>0'")
+        assert page.locator("#unlike tbody tr").first.locator("th, td").all_text_contents()[:2] == [HOSTILE, "-9"]
         assert page.locator("main script, main b, main img").count() == 0
         check_accessible(page, "table")
 
