@@ -97,7 +97,7 @@ class OtherClassifier(ClassifierMixin, BaseEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> fitted = OtherClassifier("kNN", KNeighborsClassifier()).fit(X, y.astype(str))
     >>> decisions, probabilities, reasons = fitted.judge(X[:1])
-    >>> reasons[0].label, len(reasons[0].indices)
+    >>> str(reasons[0].label), len(reasons[0].indices)
     ('0', 0)
     """
 
