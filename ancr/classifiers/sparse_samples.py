@@ -69,7 +69,7 @@ class SparseSamples:
 
 def needs_features(space: Space) -> bool:
     """Whether a space needs more of samples than inner products and lengths: their entries, or how many there are."""
-    known = isinstance(space.kernel, str) and space.kernel in ("linear", "rbf", "poly")
+    known = isinstance(space.kernel, str) and not space.is_pairwise
     return space.power != 1.0 or not known or (not space.is_linear and isinstance(space.gamma, str))
 
 

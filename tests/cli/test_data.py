@@ -10,6 +10,7 @@ import pytest
 
 from ancr import ANCRClassifier
 from ancr.datasets import DataNotFoundError, find_data, load_table
+from ancr.features import backbones
 from tests.command_line import invoke
 from tests.components import component
 from tests.datasets import trees
@@ -138,3 +139,25 @@ def test_real_sample_images_reach_a_classifier(tmp_path, extract):
     flat, _ = extract(Path(rows[1].split(",")[0]).parent)
     assert "24 images" in flat.output
     assert len(load_table(output).target_names) == 24
+
+
+def test_weights_that_cannot_be_had_are_one_line_within_three_seconds(monkeypatch):
+    """A host that does not answer is waited for two seconds, once; what a library then says becomes what to do."""
+    waited, hub = [], backbones._HUB
+
+    def no_answer(address, timeout):
+        waited.append(timeout)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(backbones.socket, "create_connection", no_answer)
+    monkeypatch.setattr(backbones, "getproxies", dict)
+    expected = "weights of resnet18 are not on this machine, and huggingface.co cannot be reached: copy their file here"
+    with (
+        pytest.raises(ConnectionError, match=expected) as error,
+        backbones._one_line_offline("resnet18", hub),
+    ):
+        raise OSError("Cannot find an appropriate cached snapshot folder\nfor the specified revision")
+    assert "\n" not in str(error.value)
+    assert sum(waited) <= 3
+    with backbones._one_line_offline("resnet18", hub):
+        pass  # weights in the cache of this machine are taken
