@@ -51,7 +51,7 @@ class LeastSquares:
     atoms : ndarray of shape (n_atoms, n_features)
     settings : dict
         Arguments of `ancr.solve`; without a relaxation. ``sample_weight`` divides what atoms pay, ``paid`` are prices
-        of atoms, and ``n_classes`` counts the classes where ``labels`` lack some.
+        of atoms, and ``classes`` has those that ``labels`` lack, too: their terms are constants.
     dtype : dtype or None
         The precision given, if it is not that of the atoms.
     centre : ndarray or None
@@ -63,8 +63,8 @@ class LeastSquares:
         self.digits, self.tiny = 30 if self.dtype == np.float32 else 1, np.finfo(self.dtype).tiny
         self.given = atoms = atoms.astype(REAL)
         self.labels = settings.get("labels", np.zeros(len(atoms), int))
-        n_classes = settings.get("n_classes", len(set(self.labels)))
-        self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], n_classes)
+        self.classes = settings.get("classes", np.unique(self.labels))
+        self.weights = QUADRATICS[settings["quadratic"]](settings["alpha"], settings["beta"], len(self.classes))
         self.set = named_set(settings["constraint"])
         share = 1 / np.asarray(settings.get("sample_weight", np.ones(len(atoms))), REAL)
         self.ridges, self.ridge = REAL(self.weights.ridge) * share, REAL(self.weights.ridge) * share.min()
@@ -83,7 +83,7 @@ class LeastSquares:
         weights = self.weights
         rows = [np.sqrt(REAL(weights.gram)) * self.atoms.T] if weights.gram else []
         if weights.blocks:
-            rows += [np.sqrt(REAL(weights.blocks)) * self.atoms.T * (self.labels == k) for k in np.unique(self.labels)]
+            rows += [np.sqrt(REAL(weights.blocks)) * self.atoms.T * (self.labels == k) for k in self.classes]
         if weights.ridge:
             rows.append(np.diag(np.sqrt(self.ridges)))
         return np.vstack(rows)
@@ -94,7 +94,7 @@ class LeastSquares:
         parts = [REAL(weights.target) / np.sqrt(REAL(weights.gram)) * query] if weights.gram else []
         if weights.blocks:
             aim = 0.0 if weights.gram else REAL(weights.target) / np.sqrt(REAL(weights.blocks))
-            parts += [aim * query] * len(np.unique(self.labels))
+            parts += [aim * query] * len(self.classes)
         return np.concatenate([*parts, np.zeros(len(self.columns) - sum(map(len, parts)), REAL)])
 
     def size(self, query):
@@ -131,7 +131,7 @@ class LeastSquares:
         weights, square = self.weights, np.sum(query**2)
         parts = REAL(weights.target) ** 2 / REAL(weights.gram) * square if weights.gram else 0
         if weights.blocks and not weights.gram:
-            parts = len(np.unique(self.labels)) * REAL(weights.target) ** 2 / REAL(weights.blocks) * square
+            parts = len(self.classes) * REAL(weights.target) ** 2 / REAL(weights.blocks) * square
         return parts
 
     @cached_property

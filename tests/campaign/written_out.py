@@ -65,7 +65,7 @@ class WrittenOut:
     def reference(self, row, relaxed):
         """The problem of one query over the atoms that it may use."""
         kept = self.usable(row)
-        settings = self.settings | {"n_classes": len(set(self.settings.get("labels", [0])))}
+        settings = self.settings | {"classes": np.unique(self.settings.get("labels", [0]))}
         settings |= {name: settings[name][kept] for name in ("labels", "sample_weight") if name in settings}
         prices = self._prices(row)
         if prices is not None:
