@@ -23,6 +23,7 @@ RESULT = Path(__file__).parent / "results" / "sizes.md"
 N_QUERIES = 1_000
 CASES = (
     (500, 64, "ANCRClassifierCV()"),
+    (2_000, 100, "ANCRClassifierCV()"),
     (4_000, 1_280, "ANCRClassifier()"),
     (16_000, 784, "ANCRClassifier()"),
     (60_000, 784, "ANCRClassifier()"),
