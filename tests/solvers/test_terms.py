@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ancr import Locality, Space, prepare, solve
-from ancr._core.arrays import dense
+from ancr._core.arrays import dense, to_numpy
 from ancr.solvers import Relaxed
 from tests.array_libraries import BACKENDS, converter
 
@@ -48,7 +48,7 @@ def drawn(seed, constraint):
 def check(solution, atoms, queries, mask, prices, weights, alpha, constraint):
     """Codes are as good as quadprog's, and no claim is below the truth."""
     codes = solution.toarray().astype(float)
-    scale = np.asarray(solution.problem.scale(solution.queries, solution.sorted_codes), float)
+    scale = to_numpy(solution.problem.scale(solution.queries, solution.sorted_codes)).astype(float)
     single = "float32" in str(solution.problem.dictionary.dtype)
     for i, (query, code) in enumerate(zip(queries, codes, strict=True)):
 
@@ -65,7 +65,7 @@ def check(solution, atoms, queries, mask, prices, weights, alpha, constraint):
         )
         assert not code[mask[i]].any()
     np.testing.assert_allclose(
-        np.asarray(solution.objective, float)[0], objective_of(solution, atoms, queries, prices, weights, alpha)[0],
+        float(solution.objective[0]), objective_of(solution, atoms, queries, prices, weights, alpha)[0],
         rtol=1e-4 if single else 1e-9, atol=1e-4 if single else 1e-9,
     )  # fmt: skip
 
