@@ -288,7 +288,7 @@ class Coder:
         >>> from ancr import prepare
         >>> endmembers, pixels = np.eye(3), np.random.default_rng(0).random((1000, 3))
         >>> shares = np.empty((1000, 3))  # or np.lib.format.open_memmap("shares.npy", "w+", shape=(1000, 3))
-        >>> for rows, solution in prepare(endmembers, alpha=0.0).blocks(pixels, size=256):
+        >>> for rows, solution in prepare(endmembers, alpha=1e-3).blocks(pixels, size=256):
         ...     shares[rows] = solution.toarray()
         >>> bool(np.allclose(shares.sum(axis=1), 1.0))
         True
