@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ancr import ACRClassifier, ANCRClassifier, solve
+from ancr import ACRClassifier, ANCRClassifier, Space, prepare, solve
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.leave_one_out import LeaveOneOut
-from ancr.solvers.working_set import host
+from ancr.solvers.working_set import dense_codes, host
 from tests.oracle import best_objective, objective
 
 
@@ -97,3 +97,18 @@ def test_copies_and_single_precision_of_dense_codes():
     assert single.verify().all()
     assert double.verify().all()
     np.testing.assert_allclose(single.codes.toarray(), double.codes.toarray(), atol=1e-6)
+
+
+def test_a_strong_ridge_with_codes_of_few_atoms_is_left_to_the_working_set(monkeypatch):
+    """Newton steps from the whole set would take n³ for each query that uses a few atoms."""
+    rng = np.random.default_rng(0)
+    samples, queries = rng.normal(size=(400, 20)), rng.normal(size=(60, 20))
+    tried = []
+    newton = dense_codes.DenseCodes._newton
+    monkeypatch.setattr(dense_codes.DenseCodes, "_newton", lambda self, *given: tried.append(1) or newton(self, *given))
+    coder = prepare(samples, alpha=0.1, relaxation=0.1, space=Space("rbf", gamma=0.1))
+    assert coder.solver._exact.starts_whole
+    solution = coder.solve(queries)
+    assert not tried
+    assert solution.verify().all()
+    assert (solution.toarray() > 1e-9).mean() < 0.5

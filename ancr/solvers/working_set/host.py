@@ -29,8 +29,8 @@ from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
 from ancr.solvers.about_query import about_queries
-from ancr.solvers.contract import ExactSolver, pieces, stop_if_asked
-from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, system_of
+from ancr.solvers.contract import ExactSolver, pieces
+from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, left_over, system_of
 from ancr.solvers.working_set.layout import exceeds_rounding, laid_out, max_rounds
 from ancr.solvers.working_set.pivoting import FEW_ATOMS, MANY_QUERIES, find_supports
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, largest_of_rows, roundings, shortest
@@ -39,7 +39,6 @@ from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, largest_of_rows, r
 FIRST_CAPACITY = 96
 # Supports larger than this are solved as dense codes, where there is a ridge.
 LARGEST_SUPPORT = 384
-_DENSE_ROWS = 64  # queries whose dense codes are worked on at once: they stay in a core's cache
 # Queries this many times as long as the longest atom have the code of a query at that distance.
 _FAR = 1e8
 # Above it, sums of squares overflow.
@@ -340,11 +339,7 @@ class Run:
             return todo
         left = [todo[self.rank_one[todo] != 0.0]]
         todo = todo[self.rank_one[todo] == 0.0]
-        for start in range(0, len(todo), _DENSE_ROWS):
-            stop_if_asked()
-            rows = todo[start : start + _DENSE_ROWS]
-            left.append(rows[~self._solve_dense(dense, rows, whole)])
-        return np.concatenate(left)
+        return np.concatenate([*left, left_over(todo, lambda rows: self._solve_dense(dense, rows, whole), whole)])
 
     def _solve_dense(self, dense: DenseCodes, rows: np.ndarray, whole: bool) -> np.ndarray:
         """Solve some queries as dense codes; return which of them are solved."""
