@@ -10,8 +10,8 @@ decides by leaving out each in turn (jackknife). That is hundreds of such proble
 
 # %%
 # A panel like that of California's tobacco law: 39 states, 31 years, cigarette sales per head, one state treated from
-# year 19 on. Here the effect is known: −20 at the end. Noise and loadings were set so that the placebos show it clearly:
-# with more noise the same effect had ranks of 7 to 12 among the 39, so the p-value below says nothing about power.
+# year 19 on. Here the effect is known: −20 at the end. Noise and loadings are set so that the placebos show it well;
+# with other values the same effect had ranks of 7 to 12 among the 39, so the p-value below says nothing about power.
 import time
 
 import matplotlib.pyplot as plt
