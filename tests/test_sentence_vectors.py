@@ -101,7 +101,7 @@ def test_what_is_no_model_is_refused_in_one_line(model, tmp_path):
     reasons = {
         f"text:{tmp_path}": "is no sentence-transformers model: it has no modules.json",
         f"text:{own}": "brings code of its own (mine.Module), which is not run",
-        "text:": "choose from number, yes/no, date, category, text, drop, id, text:MODEL",
+        "text:": "choose from number, yes/no, date, category, text, drop, id, group, text:MODEL",
     }
     for asked, reason in reasons.items():
         refused = invoke([*options, "--column", f"question={asked}"]).stderr

@@ -218,7 +218,8 @@ TABLES = [
     *_table("empty flag", "a,label,is_train\n1,x,1\n2,y,\n", "row 2 (line 3), column 'is_train'"),
     *_table("wrong label", GOOD, "label 'grape' is not in wrong_label.csv, which has a, b, label", "--label grape"),
     *_table("features of a table", GOOD, "--features 'vgg19' is for images", "--features vgg19"),
-    *_table("prose.txt", "Once upon a time", "ends in '.txt', but expected .npz"),
+    *_table("prose.txt", "Once upon a time", "prose.txt has no label by a usual name"),
+    *_table("prose.doc", "Once upon a time", "ends in '.doc', but expected .npz"),
     *_table("text.npz", "not an archive", "text.npz is not an .npz file that can be read"),
     *_table("empty.npz", b"", "empty.npz is not an .npz file"),
     *_table("cut.npz", npz(X=np.eye(4), y=np.arange(4))[:200], "cut.npz is not an .npz file"),
@@ -347,7 +348,8 @@ MODELS = [
     _model("nan samples", model(samples=np.full((6, 2), np.nan), columns=[]), "row 1, column 1: the value is nan"),
     _model("no samples", model(samples=np.zeros((0, 2)), labels=np.array([], "U1"), names=np.array([], "U1")), "empty"),
     _model("one class", model(labels=np.array(list("xxxxxx"))), "class"),
-    _model("unknown features", model(features="no_such_network", columns=[]), "holds no image, but the model"),
+    Bad("model unknown features", "predict bad.npz photos -o out.csv", "'no_such_network'",
+        {"bad.npz": model(features="no_such_network", columns=[])}),
 ]  # fmt: skip
 
 
@@ -365,7 +367,7 @@ QUERIES = [
     _new("short row", "a,b\n1,2\n3\n", "row 2 (line 3) has 1 cells, but the header has 2 columns"),
     _new("latin1", "a,b\n1,2\n1,\xe9\n".encode("latin1"), "line 3: byte 0xe9 is not UTF-8"),
     _new("binary", bytes(range(256)), "data.csv"),
-    _new("other suffix", "a,b\n", "ends in '.txt', but expected .npz, .npy, .mat, .csv, .tsv, .parquet", "data.txt"),
+    _new("other suffix", "a,b\n", "ends in '.doc', but expected .npz, .npy, .mat, .csv, .tsv, .parquet", "data.doc"),
     _new("mat", mat(X=np.eye(3)), "has vectors of 3 numbers, but the model was trained on 2", "data.mat"),
     _new("wide array", npy(np.zeros((3, 5))), "has vectors of 5 numbers, but the model was trained on 2", "data.npy"),
     _new("flat array", npy(np.zeros(3)), "1 dimensions, but expected 2", "data.npy"),

@@ -171,7 +171,7 @@ def folder(tmp_path_factory):
 def samples(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # none is left out
-        return read_samples(folder)
+        return read_samples(folder, features="pixels")
 
 
 @pytest.fixture(scope="module")
