@@ -104,7 +104,8 @@ class Certificate:
             context = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
             # A code that sums to one up to its last digit is scaled to it, which changes f by as much.
             found = bound_on_gap(context)[0] + 8.0 * EPS * context.value[0]
-            better[row] = np.fmin(better[row], found)
+            # Atoms about a query may be twice as long as those about the mean, and need other units.
+            better[row] = np.fmin(better[row], found / hessian.form.factor / hessian.form.factor)
         return better
 
 

@@ -278,3 +278,13 @@ def test_iterates_that_leave_the_range_are_told():
     atoms = np.array([[-0.6], [-1.3]]) * 1e105
     with pytest.raises(ValueError, match="solver='admm': iterates have left the range"), np.errstate(all="ignore"):
         ancr.solve(atoms, 0.7 * atoms, alpha=1e207, solver=ADMM(max_iter=5))
+
+
+@pytest.mark.parametrize("exponent", [*range(92, 108), *range(-108, -92)])
+def test_a_gap_about_the_query_is_in_the_units_of_the_others(exponent):
+    """Around the scales at which atoms about the mean are safe to square, and atoms about a far query are not."""
+    rng, scale = np.random.default_rng(0), 2.0**exponent
+    atoms, queries = rng.normal(size=(12, 18)), -3.0 * np.abs(rng.normal(size=(2, 18)))
+    given = ({"alpha": 1e-2 * f * f, "solver": ADMM(rho=f * f, max_iter=3)} for f in (1.0, scale))
+    plain, scaled = (solve(atoms * f, queries * f, **each) for f, each in zip((1.0, scale), given, strict=True))
+    np.testing.assert_allclose(scaled.gap, plain.gap, rtol=1e-6)
