@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ancr._core.arrays import Array, add_to_diagonal, concat_columns, in_double, namespace, row_major, row_sums
-from ancr._core.psd import psd_inverse, psd_inverse_on_plane, psd_solver
+from ancr._core.psd import psd_inverse, psd_inverse_on_plane, psd_solver, psd_solver_on_plane
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.solution import Solution
@@ -131,8 +131,8 @@ class _ThroughCoordinates:
         double = dictionary.in_double  # rounding of a single-precision H exceeds many a ridge
         matrix, right = quadratic.matrix(double), quadratic.target * double.coordinates
         if self._affine:
-            inverse, offset = psd_inverse_on_plane(matrix, quadratic.ridge)
-            self._offset, operator = dictionary.xp.astype(offset, dictionary.dtype), inverse @ right
+            solve, offset = psd_solver_on_plane(matrix, quadratic.ridge)
+            self._offset, operator = dictionary.xp.astype(offset, dictionary.dtype), solve(right)
         else:
             operator = psd_solver(matrix, quadratic.ridge)(right)
         self._operator = row_major(operator.T, dictionary.dtype)
