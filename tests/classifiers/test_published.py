@@ -7,6 +7,7 @@ from ancr import ACRClassifier, ANCRClassifier, CRCClassifier, NRCClassifier
 from ancr.datasets import per_class_split
 from ancr.features import Eigenfaces
 from ancr.paper.methods import ar_methods
+from tests.marks import rarely
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("dim", [54, 120, 300])
+@pytest.mark.parametrize("dim", [54, *rarely(120, 300)])
 @pytest.mark.parametrize("name", PRINTED)
 def test_every_printed_ar_number(name, dim, faces):
     X, y, train, test = faces
