@@ -26,7 +26,7 @@ def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
     ridge : float
         The multiple of the identity that the matrix contains.
     """
-    _check_finite(matrix)
+    size = _finite_size(matrix)
     if is_non_numpy(matrix):
         if _well_conditioned(matrix, ridge):
             return partial(namespace(matrix).linalg.solve, matrix)
@@ -36,7 +36,7 @@ def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
     except np.linalg.LinAlgError:
         return _through_eigenvalues(matrix, ridge)
     (pocon,) = lapack.get_lapack_funcs(("pocon",), (matrix,))
-    reciprocal_condition, _ = pocon(factor[0], np.linalg.norm(matrix, 1), uplo="L")
+    reciprocal_condition, _ = pocon(factor[0], size, uplo="L")
     if reciprocal_condition < len(matrix) * np.finfo(matrix.dtype).eps:
         return _through_eigenvalues(matrix, ridge)
     n = len(matrix)
@@ -49,7 +49,7 @@ def psd_solver(matrix: Array, ridge: float = 0.0) -> Callable[[Array], Array]:
 
 def psd_inverse(matrix: Array, ridge: float) -> Array:
     """Inverse of a matrix that contains ``ridge`` times the identity, C-ordered; without a ridge the pseudo-inverse."""
-    _check_finite(matrix)
+    _finite_size(matrix)
     if not ridge:
         return psd_solver(matrix)(identity_like(matrix))
     if is_non_numpy(matrix):
@@ -125,10 +125,17 @@ def identity_like(matrix: Array) -> Array:
     return namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype, device=device(matrix))
 
 
-def _check_finite(matrix: Array) -> None:
-    xp = namespace(matrix)
-    if not bool(xp.isfinite(xp.sum(xp.abs(matrix)))):
+def _finite_size(matrix: Array) -> float:
+    """The largest sum of sizes in a column of a symmetric matrix, without a copy where LAPACK has it."""
+    if is_non_numpy(matrix):
+        xp = namespace(matrix)
+        size = float(xp.max(xp.sum(xp.abs(matrix), axis=0)))
+    else:
+        (lange,) = lapack.get_lapack_funcs(("lange",), (matrix,))
+        size = float(lange("1", matrix.T))
+    if not np.isfinite(size):
         raise ValueError(f"inner products of the samples are beyond the range of {matrix.dtype}; rescale the samples")
+    return size
 
 
 def _inverse_elsewhere(matrix: Array, ridge: float) -> Array:
