@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time names are resolved on first use
-    from ancr.axes.sets import project_simplex
+    from ancr.axes.sets import CappedSimplex, project_simplex
     from ancr.axes.spaces import Space
     from ancr.classifiers import (
         ACRClassifier,
@@ -52,6 +52,7 @@ _HOMES = {
     "SACRCClassifier": "ancr.classifiers",
     "SRCClassifier": "ancr.classifiers",
     "CodePathDisplay": "ancr.classifiers.displays",
+    "CappedSimplex": "ancr.axes.sets",
     "Coder": "ancr.solvers",
     "Dictionary": "ancr.dictionary.coordinates",
     "Space": "ancr.axes.spaces",
@@ -75,6 +76,7 @@ __all__ = [
     "CCRCClassifier",
     "CRCClassifier",
     "CROCClassifier",
+    "CappedSimplex",
     "CodePathDisplay",
     "Coder",
     "Dictionary",

@@ -76,8 +76,8 @@ def relaxed_objective(atoms, query, c, z, alpha, relaxation):
     return objective(atoms, query, c, alpha) + relaxation / 2 * np.sum((c - z) ** 2)
 
 
-def best_by_quadprog(hessian, linear, absolute, sums_to_one, nonnegative, relaxation=None):
-    """min cᵀHc − 2bᵀc + absolute·‖c‖₁ over {c ≥ 0, Σc = 1} or what is asked of it, as one quadratic programme.
+def best_by_quadprog(hessian, linear, absolute, sums_to_one, nonnegative, relaxation=None, highest=np.inf):
+    """min cᵀHc − 2bᵀc + absolute·‖c‖₁ over {0 ≤ c ≤ highest, Σc = 1} or what is asked of it, by quadprog.
 
     A free code is split into its positive and negative part where the ℓ1 term asks for it; with a relaxation γ the
     constraints are those of a second variable z, at the price γ/2·‖c − z‖².
@@ -100,9 +100,12 @@ def best_by_quadprog(hessian, linear, absolute, sums_to_one, nonnegative, relaxa
     if rows is None:
         code = np.linalg.lstsq(hessian, linear, rcond=None)[0]
         return code @ hessian @ code - 2 * linear @ code
+    bounds = np.concatenate([np.ones(len(sums)), np.zeros(len(rows) - len(sums))])
+    if highest < np.inf:
+        caps = -np.eye(len(linear[wanted]))
+        rows, bounds = np.vstack([rows, caps]), np.concatenate([bounds, np.full(len(caps), -highest)])
     constraints = np.zeros((len(linear), len(rows)))
     constraints[wanted] = rows.T
-    bounds = np.concatenate([np.ones(len(sums)), np.zeros(len(rows) - len(sums))])
     # The proximal point method: each step is definite enough for quadprog, and the steps lead to the optimum.
     near = 1e-7 * (max(np.trace(hessian) / len(hessian), np.abs(linear).max(initial=0.0)) or 1.0)
     code = np.zeros(len(linear))

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from ancr import ANCRClassifier, Space, solve
 from ancr._core.arrays import to_numpy
 from ancr._core.budgets import free_bytes
+from tests.solvers.test_capped import check_every_option
 from tests.solvers.test_terms import SETS, check_on
 from tests.test_array_api import (
     CASES,
@@ -69,6 +70,12 @@ def test_exact_solutions_are_certified_on_the_device(on_device, constraint, dtyp
 @pytest.mark.parametrize("constraint", SETS)
 def test_what_single_queries_ask_for_is_heeded_on_the_device(on_device, constraint):
     check_on(on_device, constraint)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_codes_below_a_cap_are_optimal_on_the_device(on_device, dtype, seed):
+    check_every_option(on_device, dtype, seed)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=["leave-one-out", "folds"])

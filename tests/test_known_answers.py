@@ -17,6 +17,7 @@ from ancr.axes.quadratics import QUADRATICS, Quadratic
 from ancr.axes.sets import SETS
 from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers import ADMM, ClosedForm, DeviceWorkingSet, HostWorkingSet, InteriorPoint, Relaxed, make_solver
+from ancr.solvers.capped import Capped
 from tests.array_libraries import converter
 from tests.conftest import PROBLEMS, named_problem
 from tests.marks import rarely
@@ -41,6 +42,7 @@ SOLVERS = {
     "working set, host, without H": (HostWorkingSet(gram_budget=0), 1e-9),
     "working set, device": (DeviceWorkingSet(), 1e-9),
     "working set, device, without H": (DeviceWorkingSet(matrix_budget=0), 1e-9),
+    "capped": (Capped(), 1e-9),
     "relaxed": (Relaxed(), 1e-8),
     "relaxed, without H": (Relaxed(gram_budget=0), 1e-8),
     "ADMM": (_WellScaledADMM(), 2e-5),
@@ -75,6 +77,7 @@ def _least_objective(atoms, query, quadratic, constraint, relaxation):
         SETS[constraint].sums_to_one,
         SETS[constraint].nonnegative,
         relaxation,
+        SETS[constraint].highest,
     ) + np.sum(query**2)
 
 
@@ -105,7 +108,7 @@ def test_known_answers(library, name, quadratic, constraint, relaxation):
         labels = np.arange(len(atoms)) % 2
         dictionary = Dictionary.build(arrays(atoms), labels, normalize=False)
         problem = Problem.of(dictionary, quadratic, constraint, alpha=ALPHA, beta=BETA, relaxation=relaxation)
-        if solver.objection(problem):
+        if solver.objection(problem) or len(atoms) < problem.constraint.fewest_atoms:
             continue
         tried += 1
         solution = solver.prepare(problem).solve(arrays(queries))
@@ -126,7 +129,7 @@ def test_the_matrix_covers_every_combination_that_can_be_solved():
     """Each quadratic on each set has at least one solver, but for ℓ1 on Σc = 1; each relaxation where it bends."""
     solved = {(quadratic, constraint, relaxation) for _, quadratic, constraint, relaxation in CASES}
     hard = {(quadratic, constraint, None) for quadratic in QUADRATICS for constraint in SETS}
-    bent = {(q, c, 0.5) for q in ("ridge", "least_squares") for c in ("nonnegative", "simplex")}
+    bent = {(q, c, 0.5) for q in ("ridge", "least_squares") for c in ("nonnegative", "simplex", "capped_simplex")}
     assert solved == hard - {("l1", "affine", None)} | bent
 
 

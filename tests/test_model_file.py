@@ -11,7 +11,7 @@ import ancr
 from ancr import ANCRClassifier, NRCClassifier, Space
 from ancr.classifiers.settings import is_same, methods, reproducible
 from ancr.samples.model_file import VERSION, Model, ModelFileError
-from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.box import Box
 from tests.recipes.histogram_intersection import histogram_intersection
 
 
@@ -66,7 +66,7 @@ def test_every_classifier_is_saved_with_all_that_decides_it(tmp_path, name):
 @pytest.mark.parametrize(
     "classifier",
     [
-        ancr.RepresentationClassifier(constraint=CappedSimplex(0.5), solver="admm"),
+        ancr.RepresentationClassifier(constraint=Box(0.5), solver="admm"),
         ANCRClassifier(space=Space(histogram_intersection)),
     ],
 )

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils._param_validation import Interval, StrOptions
 
 import ancr
-from ancr import ANCRClassifier, RepresentationClassifier, RepresentationClassifierCV, Space
+from ancr import ANCRClassifier, CappedSimplex, RepresentationClassifier, RepresentationClassifierCV, Space
 from ancr.axes.quadratics import ridge
 from ancr.axes.rules import RULES
 from ancr.axes.sets import SETS
@@ -21,7 +21,7 @@ from ancr.classifiers.settings import SettingsError, from_data, to_data
 from ancr.dictionary.mercer import RBF
 from ancr.solvers import ADMM
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
-from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.box import Box
 from tests.recipes.energy import Energy
 from tests.recipes.histogram_intersection import histogram_intersection
 from tests.recipes.projected_gradient import ProjectedGradient
@@ -29,7 +29,9 @@ from tests.recipes.projected_gradient import ProjectedGradient
 METHODS = settings.methods()
 PRESETS = {name: kind for name, kind in METHODS.items() if not name.endswith("-CV")}
 OWN = {
-    "set": RepresentationClassifier(constraint=CappedSimplex(cap=0.3), solver=ADMM(max_iter=50)),
+    "set": RepresentationClassifier(constraint=Box(most=0.3), solver=ADMM(max_iter=50)),
+    "set of the package": RepresentationClassifier(constraint=CappedSimplex(cap=0.3)),
+    "set by name": RepresentationClassifier(constraint="capped_simplex"),
     "rule": ANCRClassifier(rule=Energy()),
     "quadratic": RepresentationClassifier(quadratic=between_crc_and_nsc, beta=0.2),
     "solver": ANCRClassifier(solver=ProjectedGradient(max_iter=77)),
@@ -41,7 +43,7 @@ OWN = {
     ),
     "classes": RepresentationClassifier(class_weight={0: 2.0, 1: 0.5}, relaxation=float("inf"), constraint="simplex"),
     "search": RepresentationClassifierCV(
-        alphas=np.geomspace(1e-3, 1.0, 4), constraints=["free", CappedSimplex(0.5)], rules=(Energy(), "res"),
+        alphas=np.geomspace(1e-3, 1.0, 4), constraints=["free", Box(0.5)], rules=(Energy(), "res"),
         relaxations=(None, 0.3), cv=StratifiedKFold(3, shuffle=True, random_state=1), spaces=[Space("rbf", gamma=0.2)],
     ),
 }  # fmt: skip

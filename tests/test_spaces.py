@@ -76,7 +76,8 @@ def answers(name, data, quadratic, constraint, relaxation):
     weights = QUADRATICS[quadratic](ALPHA, BETA, len(np.unique(labels)))
     hessian = weights.gram * gram + weights.blocks * gram * (labels[:, None] == labels)
     hessian += weights.ridge * np.eye(len(atoms))
-    words = weights.absolute, SETS[constraint].sums_to_one, SETS[constraint].nonnegative, relaxation
+    kind = SETS[constraint]
+    words = weights.absolute, kind.sums_to_one, kind.nonnegative, relaxation, kind.highest
     squares = np.diagonal(kernel(queries, queries))
     return [
         square + best_by_quadprog(hessian, weights.target * row, *words)
@@ -93,6 +94,8 @@ def test_known_answers_in_a_kernel(name, quadratic, constraint, relaxation):
         if (name, data) == ("poly", "scaled atoms"):
             continue  # entries of K from 1e-12 to 1e13, beyond the oracle
         atoms, queries, labels = few(data)
+        if len(atoms) < SETS[constraint].fewest_atoms:
+            continue
         dictionary = dictionary_of(KERNELS[name], atoms, labels)
         problem = Problem.of(dictionary, quadratic, constraint, alpha=ALPHA, beta=BETA, relaxation=relaxation)
         solution = make_solver("exact", problem).solve(queries)

@@ -7,6 +7,7 @@ the certificate read its attributes, never its name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import ceil
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,12 +16,14 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from ancr._core import arrays
-from ancr._core.arrays import Array, concat, dense, is_non_numpy, is_single, map_rows, namespace, row_sums
+from ancr._core.arrays import Array, concat, dense, is_non_numpy, is_single, map_rows, namespace, row_dots, row_sums
 from ancr._core.axis import AxisObject
 from ancr._core.messages import naming
 
 # Codes, one per row: an array of any library, or CSR.
 Codes = Any
+# Newton steps, or halvings, after which the last digit of a projection's level is found.
+_MOST_STEPS = 100
 
 
 def project_simplex(points: Any, radius: float = 1.0) -> Array:
@@ -136,6 +139,16 @@ class Set(AxisObject, ABC):
     plain: ClassVar[bool] = False
 
     @property
+    def highest(self) -> float:
+        """The most that an entry may be, where this and the two attributes describe the set; infinity otherwise."""
+        return float("inf")
+
+    @property
+    def fewest_atoms(self) -> int:
+        """The fewest atoms that a code can be made of."""
+        return int(self.sums_to_one)
+
+    @property
     def has_inequalities(self) -> bool:
         """Whether codes can lie on a boundary of the set; if not, they are an affine function of the query."""
         return self.nonnegative or not self.plain
@@ -236,7 +249,88 @@ class Simplex(Set):
         return namespace(pull).max(pull, axis=1)
 
 
-SETS: dict[str, Set] = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex)}
+class CappedSimplex(Set):
+    """0 ≤ c ≤ cap and Σc = 1: no atom has more than its share of the weight.
+
+    Parameters
+    ----------
+    cap : float, default=0.5
+        The most that an entry may be, > 0. With n atoms it must be at least 1/n; from 1 on it is the simplex.
+
+    Examples
+    --------
+    >>> from ancr import CappedSimplex, solve
+    >>> atoms = [[0.0], [1.0], [3.0], [4.0]]
+    >>> solve(atoms, [[0.5]], alpha=1e-3, constraint=CappedSimplex(0.4)).toarray().round(3)
+    array([[0.4, 0.4, 0.2, 0. ]])
+    """
+
+    name = "capped_simplex"
+    sums_to_one = nonnegative = True
+
+    def __init__(self, cap: float = 0.5) -> None:
+        self.cap = cap
+
+    @property
+    def highest(self) -> float:
+        """The cap; a sum of one allows no entry above one."""
+        if not (isinstance(self.cap, Real) and self.cap > 0.0):
+            raise ValueError(f"the cap of CappedSimplex must be a number above 0, got {self.cap!r}")
+        return min(float(self.cap), 1.0)
+
+    @property
+    def fewest_atoms(self) -> int:
+        """1/cap, rounded up; n atoms at a cap of 1/n sum to one up to the rounding of the cap."""
+        return ceil(1.0 / self.highest * (1.0 - 1e-12))
+
+    def project(self, points: Array) -> Array:
+        """clip(v − θ, 0, cap), with θ between v_k − cap and v_k for the k = ⌈1/cap⌉ largest entries v_1 ≥ v_2 ≥ …
+
+        The sum falls as θ grows: from at least k·cap ≥ 1 to at most (k − 1)·cap < 1. Measured from v_k, all that
+        matters is within a cap of zero, so that points of any size keep their digits.
+        """
+        xp, cap = namespace(points), self.highest
+        last = min(self.fewest_atoms, points.shape[1]) - 1
+        rows = xp.clip(points - xp.sort(points, axis=1, descending=True)[:, last : last + 1], -cap, cap)
+        low, high = xp.full_like(rows[:, :1], -cap), xp.zeros_like(rows[:, :1])
+        level, rounding = low, 2.0 * float(xp.finfo(rows.dtype).eps)
+        for number in range(_MOST_STEPS):
+            shares = xp.clip(rows - level, 0.0, cap)
+            excess = xp.sum(shares, axis=1, keepdims=True) - 1.0
+            if bool(xp.all(xp.abs(excess) <= rounding)):
+                break
+            low, high = xp.where(excess >= 0.0, level, low), xp.where(excess <= 0.0, level, high)
+            between = xp.sum(xp.astype((shares > 0.0) & (shares < cap), rows.dtype), axis=1, keepdims=True)
+            newton, middle = level + excess / xp.clip(between, 1.0, None), (low + high) / 2.0
+            inside = (newton >= low) & (newton <= high) & (number % 2 == 0)
+            level = xp.where(inside, newton, middle)
+        return xp.clip(rows - level, 0.0, cap)
+
+    def violation(self, codes: Codes) -> Array:
+        """The largest of what is missing to the sum, below zero and above the cap."""
+        sums = row_sums(codes)
+        xp = namespace(sums)
+        if sparse.issparse(codes):
+            least, most = codes.min(axis=1).toarray().ravel(), codes.max(axis=1).toarray().ravel()
+        else:
+            least, most = xp.min(codes, axis=1), xp.max(codes, axis=1)
+        return xp.maximum(xp.abs(sums - 1.0), xp.maximum(-least, most - self.highest))
+
+    def repaired(self, codes: Codes) -> Codes:
+        """The nearest point of the set over the same atoms, where the code is nearly there."""
+        codes = dense(codes)
+        xp, near = namespace(codes), self.violation(codes) < 1e-3
+        used = xp.where(codes > 0.0, codes, xp.full_like(codes, -2.0))
+        return xp.where(near[:, None], self.project(used), codes)
+
+    def support(self, pull: Array) -> Array:
+        """max pᵀv: as much as the cap allows on the largest entries."""
+        xp, cap = namespace(pull), self.highest
+        before = cap * xp.cumulative_sum(xp.ones_like(pull), axis=1) - cap  # used up by larger entries
+        return row_dots(xp.sort(pull, axis=1, descending=True), xp.clip(1.0 - before, 0.0, cap))
+
+
+SETS: dict[str, Set] = {kind.name: kind() for kind in (Free, Affine, NonNegative, Simplex, CappedSimplex)}
 
 
 def asks_for_unit_sum(constraint: str | Set) -> bool:

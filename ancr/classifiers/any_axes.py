@@ -30,7 +30,7 @@ class RepresentationClassifier(BaseRepresentationClassifier):
         ``"ridge"``: ‖y − Xc‖² + λ‖c‖²; ``"least_squares"``: ‖y − Xc‖²; ``"l1"``: ‖y − Xc‖² + λ‖c‖₁;
         ``"subspace"`` (NSC): Σ‖y − X_i c_i‖² + λ‖c‖²; ``"probabilistic"`` (ProCRC): ridge + βΣ‖Xc − X_i c_i‖²;
         ``"competitive"`` (CCRC): ridge + βΣ‖y − X_i c_i‖².
-    constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="free"
+    constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"} or Set, default="free"
         The set that c must lie in: anywhere; Σc = 1; c ≥ 0; both.
     alpha : float, default=1e-3
         The paper's λ ≥ 0. Not used by ``"least_squares"``.

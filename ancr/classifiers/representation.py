@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -213,7 +214,9 @@ class CodingClassifier(ClassifierMixin, Written):
         ANCRClassifier(space=Space(kernel='rbf', gamma=0.5))
         """
         for name in {key.partition("__")[0] for key in params if "__" in key} & set(NAMED):
-            params[name] = NAMED[name](params.get(name, getattr(self, name)))
+            given = params.get(name, getattr(self, name))
+            found = NAMED[name](given)
+            params[name] = copy(found) if isinstance(given, str) else found  # all share what a name stands for
         return super().set_params(**params)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

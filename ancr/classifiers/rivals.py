@@ -143,7 +143,7 @@ class ProCRCClassifier(_ClassTermClassifier):
     ----------
     alpha, beta : float, default=1e-3
         λ ≥ 0 and β ≥ 0.
-    constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
+    constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"}, default="free"
         The set that c must lie in.
     solver, tol, code
         See `RepresentationClassifier`.
@@ -191,7 +191,7 @@ class CCRCClassifier(_ClassTermClassifier):
     ----------
     alpha, beta : float, default=1e-3
         λ ≥ 0 and β ≥ 0.
-    constraint : {"free", "affine", "nonnegative", "simplex"}, default="free"
+    constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"}, default="free"
         The set that c must lie in.
     solver, tol, code
         See `RepresentationClassifier`.

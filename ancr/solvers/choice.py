@@ -13,6 +13,7 @@ from ancr.axes.quadratics import QUADRATICS
 from ancr.axes.sets import SETS, Set
 from ancr.solvers.absolute import DeviceAbsolute
 from ancr.solvers.admm import ADMM
+from ancr.solvers.capped import Capped
 from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
 from ancr.solvers.interior_point import InteriorPoint
@@ -23,7 +24,7 @@ from ancr.solvers.working_set.host import HostWorkingSet
 
 # What each name stands for: the first of these that does not refuse the problem.
 SOLVERS: dict[str, tuple[Callable[..., Solver], ...]] = {
-    "exact": (ClosedForm, DeviceWorkingSet, DeviceAbsolute, FirstAnswers, HostWorkingSet, Relaxed),
+    "exact": (ClosedForm, DeviceWorkingSet, DeviceAbsolute, FirstAnswers, HostWorkingSet, Capped, Relaxed),
     "closed_form": (ClosedForm,),
     "admm": (ADMM,),
     "interior_point": (InteriorPoint,),

@@ -53,7 +53,7 @@ def solve(
         Rows are queries, used as given.
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
-    constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="simplex"
+    constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"} or Set, default="simplex"
         The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found, see `prepare`.
@@ -113,7 +113,7 @@ def prepare(
         Rows are atoms, used as given unless ``space`` asks otherwise.
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
-    constraint : {"free", "affine", "nonnegative", "simplex"} or Set, default="simplex"
+    constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"} or Set, default="simplex"
         The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found. ``"exact"`` supports the plain sets and returns the optimum; ``"admm"`` is the paper's
@@ -361,8 +361,10 @@ def _excluded(problem: Problem, n_queries: int, exclude: Any) -> sparse.csr_arra
         raise ValueError(f"exclude must be a position of an atom for each of {n_queries} queries, or a mask of shape "
                          f"({n_queries}, {n}), got {tuple(np.shape(exclude))}")  # fmt: skip
     mask.eliminate_zeros()
-    if problem.constraint.sums_to_one and len(none := np.flatnonzero(np.diff(mask.indptr) >= n)):
-        raise ValueError(f"exclude leaves query {none[0]} without atoms, and its code must sum to one")
+    left, fewest = n - np.diff(mask.indptr), problem.constraint.fewest_atoms
+    if len(few := np.flatnonzero(left < fewest)):
+        found = f"{left[few[0]]} atoms" if left[few[0]] else "without atoms"
+        raise ValueError(f"exclude leaves query {few[0]} {found}, and its code must sum to one over at least {fewest}")
     return _in_order(mask, problem)
 
 

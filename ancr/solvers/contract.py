@@ -125,6 +125,9 @@ class Solver(AxisObject, ABC):
 
     def prepare(self, problem: Problem) -> Any:
         """A copy of this solver that is ready for the queries of a problem."""
+        found, fewest = problem.dictionary.n_atoms, problem.constraint.fewest_atoms
+        if found < fewest:
+            raise ValueError(f"constraint={problem.constraint!r} needs at least {fewest} atoms, got {found}")
         prepared = copy(self)
         prepared.problem, prepared.unprepared = problem, self
         prepared.set_up()

@@ -36,6 +36,7 @@ from ancr.certificate.solution import OverSomeAtoms, Solution, spread
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
+from ancr.solvers.capped import Capped
 from ancr.solvers.contract import ExactSolver
 from ancr.solvers.whitening import spectrum, whitening
 from ancr.solvers.working_set.device import DeviceWorkingSet
@@ -46,7 +47,7 @@ _HARD = 1e12
 
 
 class Relaxed(ExactSolver):
-    """Exact solver of the relaxed problem, for the non-negative and simplex sets.
+    """Exact solver of the relaxed problem, for the non-negative set and simplices.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Relaxed(ExactSolver):
         if not dictionary.has_coordinates and problem.relaxation > _HARD * dictionary.longest**2 > 0.0:
             text = f"relaxation={problem.relaxation:g} is so large beside inner products of {dictionary.longest**2:g}"
             return f"{text} that they are lost in rounding: leave relaxation=None, which is the same constraint"
-        return refuses(problem)
+        return None if problem.constraint.highest < float("inf") else refuses(problem)
 
     def along_path(self, dictionary: BaseDictionary) -> Relaxed:
         """One eigendecomposition for every μ, where there are coordinates."""
@@ -106,9 +107,10 @@ class Relaxed(ExactSolver):
         inner = inner_problem(problem, whiten.dictionary)
         there = inner.dictionary.is_non_numpy
         exact: Any = DeviceWorkingSet(self.tol) if there else HostWorkingSet(self.tol, self.gram_budget)
+        exact = exact if inner.constraint.plain else Capped(self.tol)
         self._exact = exact.prepare(inner)
         # Then a run has priced all atoms with H, and c follows without another product with the atoms.
-        self._holds_pulls = not there and self._exact.keeps_matrix
+        self._holds_pulls = not there and inner.constraint.plain and self._exact.keeps_matrix
 
     def warm_up(self, queries: Queries, total: int = 1) -> None:
         """As for the exact solver."""

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ancr import Locality
-from ancr.axes.sets import SETS, named_set
+from ancr.axes.sets import SETS, CappedSimplex, named_set
 from ancr.axes.spaces import Space
 from ancr.solvers import ADMM
-from tests.recipes.capped_simplex import CappedSimplex
 
 # What is drawn on each axis, with its share.
 ATOMS = {"random": 4, "non-negative": 3, "duplicated": 2, "nearly duplicated": 2, "zero": 1, "scaled": 2, "low rank": 2}
@@ -109,7 +108,8 @@ def _extended(rng, problem):
     plain, relaxed = settings["quadratic"] in ("ridge", "least_squares"), settings["relaxation"] is not None
     if rng.random() < CAPPED and plain and not relaxed and kernel == "linear":
         settings |= {"constraint": CappedSimplex(float(rng.uniform(1.0, 3.0) / n_atoms))}
-        settings["solver"] = ADMM(rho=_weight(rng, problem.atoms) or 1.0, max_iter=100)
+        admm = ADMM(rho=_weight(rng, problem.atoms) or 1.0, max_iter=100)
+        settings["solver"] = "exact" if rng.random() < 0.7 else admm
         weighted, asked = "none", "nothing"
     if weighted == "weights" and not relaxed and problem.library == "numpy":
         sample_weight = 10.0 ** rng.uniform(-2, 2, n_atoms)
@@ -241,7 +241,7 @@ def _finite(rows, precision):
 
 def _settings(rng, atoms):
     quadratic, solver = _draw(rng, QUADRATICS), _draw(rng, SOLVERS)
-    constraint = str(rng.choice(list(SETS)))
+    constraint = str(rng.choice([name for name, kind in SETS.items() if kind.plain]))
     if quadratic == "l1" and SETS[constraint].sums_to_one:
         constraint = "nonnegative" if SETS[constraint].nonnegative else "free"
     if solver == "closed_form":

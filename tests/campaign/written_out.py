@@ -10,9 +10,9 @@ import numpy as np
 
 from ancr import Locality
 from ancr._core.arrays import to_numpy
+from ancr.axes.sets import CappedSimplex
 from ancr.axes.spaces import named_space
 from tests.campaign.reference import REAL, LeastSquares, Reference, RelaxedLeastSquares
-from tests.recipes.capped_simplex import CappedSimplex
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class CappedLeastSquares(LeastSquares):
                 break
             direction = self.columns[:, best] - self.columns[:, worst]
             step = (pull[best] - pull[worst]) / max(direction @ direction, np.finfo(REAL).tiny)
-            step = min(step, code[worst], self.set.cap - code[best])
+            step = min(step, code[worst], self.set.highest - code[best])
             code[best], code[worst] = code[best] + step, code[worst] - step
         pull = self.columns.T @ (target - self.columns @ code)
         gap = 2 * (self.set.support(pull[None])[0] - pull @ code)
@@ -145,7 +145,7 @@ class CappedLeastSquares(LeastSquares):
 
     def _exchanged(self, code, pull):
         """The atom that pulls hardest below the cap, and that in use that pulls least."""
-        below, used = code < self.set.cap, code > 0
+        below, used = code < self.set.highest, code > 0
         if not below.any() or not used.any():
             return None, None
         return int(np.where(below, pull, -np.inf).argmax()), int(np.where(used, pull, np.inf).argmin())

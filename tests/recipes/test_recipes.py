@@ -22,7 +22,7 @@ from ancr.solvers import ADMM
 from tests.array_libraries import BACKENDS, converter
 from tests.marks import rarely
 from tests.recipes.between_crc_and_nsc import between_crc_and_nsc
-from tests.recipes.capped_simplex import CappedSimplex
+from tests.recipes.box import Box
 from tests.recipes.dnrc import DNRCClassifier
 from tests.recipes.energy import Energy
 from tests.recipes.histogram_intersection import histogram_intersection
@@ -31,7 +31,7 @@ from tests.recipes.projected_gradient import ProjectedGradient
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = {
-    "capped_simplex": 60,
+    "box": 25,
     "energy": 20,
     "between_crc_and_nsc": 10,
     "projected_gradient": 60,
@@ -67,13 +67,12 @@ def test_a_kernel_of_ones_own_is_solved_certified_and_pickled(digits):
     assert clone(clf).space.kernel is histogram_intersection
 
 
-def best_capped(atoms, query, alpha, cap):
+def best_in_box(atoms, query, alpha, most):
     """The optimum by quadprog."""
     n = len(atoms)
     hessian, linear = atoms @ atoms.T + alpha * np.eye(n), atoms @ query
-    constraints = np.hstack([np.ones((n, 1)), np.eye(n), -np.eye(n)])
-    bounds = np.concatenate([[1.0], np.zeros(n), np.full(n, -cap)])
-    code = quadprog.solve_qp(hessian, linear, constraints, bounds, meq=1)[0]
+    bounds = np.concatenate([np.zeros(n), np.full(n, -most)])
+    code = quadprog.solve_qp(hessian, linear, np.hstack([np.eye(n), -np.eye(n)]), bounds)[0]
     return np.sum((query - code @ atoms) ** 2) + alpha * code @ code
 
 
@@ -81,39 +80,37 @@ def best_capped(atoms, query, alpha, cap):
 def test_a_set_of_ones_own_is_solved_and_certified(solver):
     rng = np.random.default_rng(0)
     atoms, queries = rng.random((15, 8)), rng.random((3, 8))
-    solution = solve(atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver=solver)
+    solution = solve(atoms, queries, alpha=1e-2, constraint=Box(0.15), solver=solver)
     assert solution.violation.max() < 1e-12
-    assert solution.codes.toarray().max() > 0.15 - 1e-12  # the cap matters
-    best = [best_capped(atoms, query, 1e-2, 0.15) for query in queries]
+    assert solution.codes.toarray().max() > 0.15 - 1e-12  # the bound matters
+    best = [best_in_box(atoms, query, 1e-2, 0.15) for query in queries]
     np.testing.assert_allclose(solution.objective, best, rtol=1e-6)
     assert solution.verify(tol=1e-6).all()
     scale = solution.problem.scale(solution.queries, solution.codes)
     assert (solution.gap >= (solution.objective - best) / scale - 1e-12).all()
-    rough = solve(
-        atoms, queries, alpha=1e-2, constraint=CappedSimplex(0.15), solver=ADMM(rho=0.1, max_iter=5, code="z")
-    )
+    rough = solve(atoms, queries, alpha=1e-2, constraint=Box(0.15), solver=ADMM(rho=0.1, max_iter=5, code="z"))
     assert not rough.verify().all()
     assert (rough.gap >= (rough.objective - best) / rough.problem.scale(rough.queries, rough.codes) - 1e-12).all()
 
 
 def test_a_set_of_ones_own_in_a_classifier(digits):
     X, y, Q, truth = digits
-    clf = RepresentationClassifier(constraint=CappedSimplex(0.1), solver=ADMM(rho=0.1, max_iter=50))
+    clf = RepresentationClassifier(constraint=Box(0.1), solver=ADMM(rho=0.1, max_iter=50))
     assert clf.fit(X, y).score(Q, truth) > 0.8
     assert clf.codes(Q).max() <= 0.1 + 1e-12
-    assert "CappedSimplex(cap=0.1)" in repr(clf)
+    assert "Box(most=0.1)" in repr(clf)
     again = pickle.loads(pickle.dumps(clone(clf).fit(X, y)))
     np.testing.assert_array_equal(again.predict(Q), clf.predict(Q))
-    with pytest.raises(ValueError, match=r"capped simplex'.*plain sets\. Use solver in \['admm'\]"):
-        RepresentationClassifier(constraint=CappedSimplex(0.1)).fit(X, y)
+    with pytest.raises(ValueError, match=r"box'.*plain sets\. Use solver in \['admm'\]"):
+        RepresentationClassifier(constraint=Box(0.1)).fit(X, y)
 
 
 def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
     X, y, _, _ = digits
-    clf = RepresentationClassifier(constraint=CappedSimplex(), solver=ADMM(rho=0.1, max_iter=10))
-    search = GridSearchCV(clf, {"constraint__cap": [0.05, 0.3]}, cv=2).fit(X, y)
-    assert search.best_estimator_.constraint.cap in (0.05, 0.3)
-    assert clf.constraint.cap == 0.2
+    clf = RepresentationClassifier(constraint=Box(), solver=ADMM(rho=0.1, max_iter=10))
+    search = GridSearchCV(clf, {"constraint__most": [0.05, 0.3]}, cv=2).fit(X, y)
+    assert search.best_estimator_.constraint.most in (0.05, 0.3)
+    assert clf.constraint.most == 0.2
     with pytest.raises(ValueError, match="has no parameter 'hat'"):
         clf.set_params(constraint__hat=1.0)
 
@@ -122,7 +119,7 @@ def test_parameters_of_a_set_in_scikit_learns_grid_search(digits):
 def test_a_set_of_ones_own_on_other_arrays(library):
     arrays, rng = converter(library), np.random.default_rng(2)
     atoms, queries = rng.random((15, 8)), rng.random((3, 8))
-    settings = {"alpha": 1e-2, "constraint": CappedSimplex(0.15), "solver": ADMM(rho=0.5, max_iter=50)}
+    settings = {"alpha": 1e-2, "constraint": Box(0.15), "solver": ADMM(rho=0.5, max_iter=50)}
     plain, moved = solve(atoms, queries, **settings), solve(arrays(atoms), arrays(queries), **settings)
     np.testing.assert_allclose(to_numpy(dense(moved.codes)), plain.codes.toarray(), atol=1e-12)
     np.testing.assert_allclose(to_numpy(moved.gap), plain.gap, atol=1e-12)
@@ -132,7 +129,7 @@ def test_a_code_outside_a_set_of_ones_own_is_not_certified():
     rng = np.random.default_rng(3)
     atoms, queries = rng.random((15, 8)), rng.random((3, 8))
     exact = solve(atoms, queries, constraint="simplex")
-    problem = Problem.of(exact.problem.dictionary, "ridge", CappedSimplex(0.1), alpha=1e-3)
+    problem = Problem.of(exact.problem.dictionary, "ridge", Box(0.1), alpha=1e-3)
     assert not replace(exact, problem=problem).verify(tol=1.0).any()
 
 
@@ -140,7 +137,7 @@ def test_objects_in_a_grid(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
         quadratics=["ridge", between_crc_and_nsc],
-        constraints=[CappedSimplex(0.1), CappedSimplex(0.5), "simplex"],
+        constraints=[Box(0.1), Box(0.5), "simplex"],
         alphas=[1e-2],
         betas=[0.1],
         relaxations=[None],
@@ -151,7 +148,7 @@ def test_objects_in_a_grid(digits):
     ).fit(X, y)
     assert len(clf.cv_results_["params"]) == 12
     assert clf.score(Q, truth) > 0.8
-    assert clf.solver_.problem.constraint.sums_to_one
+    assert clf.solver_.problem.constraint.nonnegative
     best = RepresentationClassifier(**clf.best_params_, solver=ADMM(rho=0.1, max_iter=20)).fit(X, y)
     np.testing.assert_array_equal(best.predict(Q), clf.predict(Q))
 
@@ -159,7 +156,7 @@ def test_objects_in_a_grid(digits):
 def test_a_grid_that_cannot_leave_one_out_takes_folds(digits):
     X, y, Q, truth = digits
     clf = RepresentationClassifierCV(
-        constraints=[CappedSimplex(0.2)],
+        constraints=[Box(0.2)],
         alphas=[1e-3, 1e-2],
         spaces=["linear", Space("rbf", gamma=1.0)],
         estimator=RepresentationClassifier(solver=ADMM(rho=0.1, max_iter=10)),
