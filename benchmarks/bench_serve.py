@@ -1,4 +1,4 @@
-"""How long a client waits for ``ancr serve``, and whether the server grows.
+"""How long a client waits for ``ancr serve``, whether the server grows, and what it says to requests it cannot answer.
 
     python benchmarks/bench_serve.py                    # 1,000 requests of 1 and of 100 queries, then 20,000 requests
     python benchmarks/bench_serve.py --steady 2000      # fewer requests for the memory
@@ -8,6 +8,7 @@ and answers one client, which sends the next request when it has the last answer
 """
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -79,6 +80,22 @@ def latencies(client, queries, count, size):
     return seconds
 
 
+def refusals(client, width):
+    """Send what cannot be answered; each must come back as 4xx in one line."""
+    row = [0.0] * width
+    bodies = {
+        "bad JSON": b'{"rows": [[0.0,',
+        "wrong width": json.dumps({"rows": [row[1:]]}).encode(),
+        "NaN": json.dumps({"rows": [[float("nan"), *row[1:]]]}).encode(),
+        "huge body": b" " * (17 * 2**20),
+    }
+    for name, body in bodies.items():
+        answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+        assert 400 <= answer.status_code < 500, answer.text
+        assert "\n" not in answer.json()["error"]
+        print(f"{name}: {answer.status_code}, {answer.json()['error']}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steady", type=int, default=20_000, help="requests over which memory is watched")
@@ -92,6 +109,7 @@ def main():
                     found = latencies(client, queries, REQUESTS, size)
                     low, high = 1e3 * np.percentile(found, [50, 95])
                     print(f"{REQUESTS} requests of {size}: median {low:.1f} ms, p95 {high:.1f} ms")
+                refusals(client, queries.shape[1])
                 print(f"memory after them: {server.megabytes():.0f} MB")
                 for part in range(4):
                     latencies(client, queries, steady // 4, 1)

@@ -12,7 +12,7 @@ from ancr.samples import doubts as data_doubts
 from ancr.samples.column_kinds import numbers_samples
 from ancr.samples.readers import samples_in_memory
 from ancr.samples.sample_set import DataWarning, Samples
-from ancr.samples.telling_columns import error_alone, is_sorted
+from ancr.samples.telling_columns import error_alone, is_sorted, right_alone
 from tests.command_line import invoke
 
 
@@ -43,13 +43,13 @@ def test_no_false_alarm(load):
 TELLING = {
     "number": (
         5 * np.arange(len(LABELS)),
-        "column 'extra' numbers the samples and by itself predicts 100 % of the labels",
+        "column 'extra' numbers the samples and by itself predicts 99 % of held-out labels",
     ),
     "shuffled": (RNG.permutation(len(LABELS)), "column 'extra' numbers the samples: remove it"),
-    "time": (np.sort(RNG.random(len(LABELS))), "runs in order through the file and by itself predicts 100 % of the"),
-    "code": (10.0 * LABELS, "column 'extra' by itself predicts 100 % of the labels: if it is made from the label"),
+    "time": (np.sort(RNG.random(len(LABELS))), "runs in order through the file and by itself predicts 99 % of held"),
+    "code": (10.0 * LABELS, "column 'extra' by itself predicts 100 % of held-out labels: if it is made from the label"),
     "with slips": (np.where(RNG.random(len(LABELS)) < 0.005, 0, LABELS), "column 'extra' by itself predicts "),
-    "blurred": (LABELS + 0.9 * RNG.random(len(LABELS)), "column 'extra' by itself predicts 100 % of the labels"),
+    "blurred": (LABELS + 0.9 * RNG.random(len(LABELS)), "column 'extra' by itself predicts 100 % of held-out labels"),
     "one class": (LABELS == 1, "column 'extra' by itself tells class '1' from all others"),
 }
 
@@ -63,6 +63,15 @@ def test_a_column_that_gives_the_label_away_is_named(extra):
     assert words in line
     assert "remove it" in line
     assert "\n" not in line
+
+
+def test_what_a_column_predicts_is_held_out():
+    """A column of 20 words that says nothing about two classes is right for 60 % of 200 samples in sample."""
+    rng = np.random.default_rng(0)
+    found = [right_alone(rng.integers(0, 20, 200), rng.integers(0, 2, 200)) for _ in range(40)]
+    assert abs(np.mean(found) - 0.5) < 0.03
+    values = np.append(np.full(20, np.nan), np.arange(80.0))
+    assert right_alone(values, np.repeat([0, 1], [20, 80])) == 1.0  # a gap is a value
 
 
 def test_a_column_of_noise_in_order_or_not_is_no_doubt():
@@ -89,7 +98,7 @@ def test_words_that_are_the_label_and_gaps():
     rows = np.column_stack([X.astype(object), words])
     rows[:5, 0] = np.nan
     (line,) = doubts(Samples.of(rows, y.astype(str).tolist(), columns=(*"abcd", "kind")))
-    assert line.startswith("column 'kind' by itself predicts 100 % of the labels")
+    assert line.startswith("column 'kind' by itself predicts 100 % of held-out labels")
 
 
 def test_copies_are_named_and_counted():
@@ -138,7 +147,7 @@ def with_id(tmp_path):
     return path
 
 
-LINE = "column 'vial' numbers the samples and by itself predicts 100 % of the labels: remove it"
+LINE = "column 'vial' numbers the samples and by itself predicts 99 % of held-out labels: remove it"
 
 
 def test_every_command_warns(with_id, tmp_path):

@@ -127,6 +127,18 @@ def test_health_model_and_metrics(client):
     assert re.search(r"^ancr_samples_total [1-9]", metrics, re.MULTILINE)
 
 
+@pytest.mark.parametrize("method", ["ANCR-CV", "CRC-CV", "NRC"])
+def test_a_model_is_called_what_was_trained(penguins, tmp_path, method):
+    """A search leaves a classifier that has settings and no name of its own."""
+    model = tmp_path / "model.npz"
+    train = ["train", penguins / "penguins.csv", "--label", "species", "-o", model, "--method", method]
+    assert invoke(train).exit_code == 0
+    with TestClient(make_model_app(Answers(Model.load(model)))) as client:
+        assert client.get("/model").json()["method"] == method
+    Model.load(model).save(model)
+    assert Model.load(model).method == method
+
+
 def test_vectors_must_be_numbers():
     X, y = load_wine(return_X_y=True)
     answers = Answers(Model(ANCRClassifier(), X, y.astype(str), [f"row {i}" for i in range(len(X))], "array"))

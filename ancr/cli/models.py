@@ -1,6 +1,7 @@
 """Commands about models: ``ancr train``, ``ancr predict`` and ``ancr serve``."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -68,7 +69,7 @@ def train(
         samples = everything.labelled()
         plan = reading.plan(samples)
         classifier = plan.suited(method_to_train(method, params, plan.spaces))
-        model = Model.of(classifier, samples, plan)
+        model = Model.of(classifier, samples, plan, method)
         fitted = model.build(samples.groups(reading.kinds))  # a model that cannot be fitted must not be saved
         model.settled(fitted).save(output)
     say_of(reading.data, everything, plan)
@@ -110,8 +111,8 @@ def predict(
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
     margin to the second-best class, and the five training samples with the largest weights in its code. Columns of a
     table are found by name. Where labels are known, from a column or from names of sub-folders, they stand in a column
-    ``given``, and the last line says how many are right. Text that a spreadsheet would run as a formula gets an
-    apostrophe in front.
+    ``given``, and the last line says how many are right, without those that equal a training sample, too. Text that a
+    spreadsheet would run as a formula gets an apostrophe in front.
 
     \b
     Example:
@@ -136,8 +137,8 @@ def predict(
         unlike = ["unlike"] if explain and len(trained.plan.used) > 1 else []
         header = ["sample", "label", *given, "probability", "margin", *because, *unlike]
         with csv_file(output, header, raw_text) as write:
-            for known, row in _predictions(trained, chain([first], chunks), explain):
-                score.add(row[1], known)
+            for known, copied, row in _predictions(trained, chain([first], chunks), explain):
+                score.add(row[1], known, copied)
                 write([*row[:2], *([known or ""] if given else []), *row[2:]])
     say(f"{output}: {score}")
 
@@ -146,19 +147,27 @@ class _Score:
     """How many samples there are, and how many of the labels that are known are right."""
 
     def __init__(self) -> None:
-        self.samples = self.known = self.right = 0
+        self.samples = 0
+        self._known, self._right = Counter[bool](), Counter[bool]()  # of samples that training had, and of others
 
-    def add(self, predicted: str, given: str | None) -> None:
-        """Count a sample."""
+    def add(self, predicted: str, given: str | None, copied: bool) -> None:
+        """Count a sample; ``copied`` says whether it has the very values of a training sample."""
         self.samples += 1
-        self.known += given is not None
-        self.right += predicted == given
+        self._known[copied] += given is not None
+        self._right[copied] += predicted == given
 
     def __str__(self) -> str:
-        text = counted(self.samples, "sample")
-        if not self.known:
+        text, known, copied = counted(self.samples, "sample"), self._known.total(), self._known[True]
+        if not known:
             return text
-        return f"{text}; {self.right} of {self.known} known labels are right ({self.right / self.known:.1%})"
+        right = self._right.total()
+        text += f"; {right} of {known} known labels are right ({right / known:.1%})"
+        if copied == known:
+            return f"{text}, but the model was trained on these samples: this says nothing about new ones"
+        if copied:
+            right, known = self._right[False], self._known[False]
+            text += f"; without {copied} that equal a training sample, {right} of {known} ({right / known:.1%})"
+        return text
 
 
 def _label_beside(trained: "Model", data: Path) -> str | None:
@@ -172,8 +181,8 @@ def _label_beside(trained: "Model", data: Path) -> str | None:
 
 def _predictions(
     trained: "Model", chunks: Iterable["Samples"], explain: bool
-) -> Iterator[tuple[str | None, list[str]]]:
-    """Labels that are known, and lines of the output."""
+) -> Iterator[tuple[str | None, bool, list[str]]]:
+    """Labels that are known, whether training had the very sample, and lines of the output."""
     from ancr.samples.answers import Answers
 
     answers = Answers(trained)
@@ -183,13 +192,14 @@ def _predictions(
         found = list(answers.of_prepared(prepared, _TOP))
         reasons = [answer.why for answer in found]
         unlike = _unlike(answers.pipeline[0], prepared, queries, reasons) if several else [[]] * len(found)
-        for known, name, answer, columns in zip(queries.labels, queries.names, found, unlike, strict=True):
+        of_each = (queries.labels, answers.trained_on(queries.vectors), queries.names, found, unlike)
+        for known, copied, name, answer, columns in zip(*of_each, strict=True):
             weights = zip(answer.why.indices, answer.why.weights, strict=True)
             pairs = [text for i, weight in weights for text in (called(i), f"{weight:.6g}")]
             because = pairs + [""] * (2 * _TOP - len(pairs))
             numbers = ("" if one is None else f"{one:.15g}" for one in (answer.probability, answer.margin))
             row = [str(name), answer.label, *numbers, *because]
-            yield known, [*row, *columns]
+            yield known, copied, [*row, *columns]
 
 
 def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,15 @@ class Answers:
         read = read_columns([Chunk(Path("rows"), 1, columns)], list(kinds), kinds)
         return as_matrix([column.values() for column in read])
 
+    def trained_on(self, vectors: np.ndarray) -> list[bool]:
+        """Whether samples before any preparation have the very values of a training sample."""
+        samples = self.model.samples
+        return [key in self._training_keys for key in _keys(vectors.astype(samples.dtype, copy=False))]
+
+    @cached_property
+    def _training_keys(self) -> set[int]:
+        return set(_keys(self.model.samples))
+
     def called(self, index: int) -> str:
         """The name of a training sample."""
         return str(self.model.names[index])
@@ -116,6 +125,13 @@ class Answers:
             return f"{self.called(index)}: {shown_cells(cells, most=len(cells), longest=2000)}"
 
         return described
+
+
+def _keys(rows: np.ndarray) -> list[int]:
+    """A number for each row, equal for equal rows; gaps are equal."""
+    if rows.dtype.kind == "O":
+        return [hash(tuple(None if cell != cell else cell for cell in row)) for row in rows]
+    return [hash(row.tobytes()) for row in np.ascontiguousarray(rows + 0.0)]  # -0.0 becomes 0.0
 
 
 def _vectors(rows: Sequence[Any], width: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from ancr._core.messages import counted
 from ancr.samples.column_kinds import FEW_ROWS, Column, numbers_samples
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.sample_set import Samples, of_images
-from ancr.samples.telling_columns import error_alone, is_sorted
+from ancr.samples.telling_columns import error_alone, is_sorted, right_alone
 
 # A column that makes at most this share of the errors of the largest class alone tells the label ...
 _TELLS = 0.02
@@ -44,7 +44,7 @@ def doubts(samples: Samples, plan: ColumnPlan) -> list[str]:
     >>> table = np.column_stack([3 * np.arange(40), lengths])
     >>> samples = Samples.of(table, ["a"] * 20 + ["b"] * 20, columns=("vial", "length"))
     >>> doubts(samples, samples.plan())[0].partition(":")[0]
-    "column 'vial' numbers the samples and by itself predicts 100 % of the labels"
+    "column 'vial' numbers the samples and by itself predicts 100 % of held-out labels"
     """
     told = _as_codes(samples, plan, texts=False)  # most texts differ, and their order says nothing
     samples = _as_codes(samples, plan)
@@ -80,30 +80,30 @@ def _of_columns(samples: Samples, labelled: Samples) -> Iterator[str]:
     if count > _MOST_COLUMNS or not 2 <= classes <= len(labelled) / 5:  # a class of few samples lies in one interval
         return
     errors = np.array([error_alone(values, labelled.target) for values in labelled.vectors.T])
-    largest = np.bincount(labelled.target).max() / len(labelled)
-    for place, error in enumerate(errors):
+    for place in range(count):
         name = samples.columns[place] if samples.columns else str(place)
-        right = f"{100 * (1 - error * (1 - largest)):.0f} %"
-        yield from _of_column(samples.vectors[:, place], labelled, place, name, errors, right)
+        yield from _of_column(samples.vectors[:, place], labelled, place, name, errors)
 
 
-def _of_column(
-    values: np.ndarray, labelled: Samples, place: int, name: str, errors: np.ndarray, right: str
-) -> Iterator[str]:
+def _of_column(values: np.ndarray, labelled: Samples, place: int, name: str, errors: np.ndarray) -> Iterator[str]:
     """At most one line about a column."""
-    error = errors[place]
+    error, known_values = errors[place], labelled.vectors[:, place]
+
+    def right() -> str:
+        return f"{100 * right_alone(known_values, labelled.target):.0f} % of held-out labels"
+
     if numbers_samples(values):
-        tells = f" and by itself predicts {right} of the labels" if error <= _SORTED_TELLS else ""
+        tells = f" and by itself predicts {right()}" if error <= _SORTED_TELLS else ""
         yield f"column {name!r} numbers the samples{tells}: remove it, for it cannot classify new ones"
     elif is_sorted(values) and error <= _SORTED_TELLS:
         what = "runs in order through the file and by itself predicts"
         why = "if it says when or where a sample was taken, remove it, for it cannot classify new ones"
-        yield f"column {name!r} {what} {right} of the labels: {why}"
-    elif _stands_out(labelled.vectors[:, place], labelled, place, errors):
+        yield f"column {name!r} {what} {right()}: {why}"
+    elif _stands_out(known_values, labelled, place, errors):
         why = "if it is made from the label, or known only after it, remove it"
-        yield f"column {name!r} by itself predicts {right} of the labels: {why}"
+        yield f"column {name!r} by itself predicts {right()}: {why}"
     else:
-        known = _class_told(labelled.vectors[:, place], labelled)
+        known = _class_told(known_values, labelled)
         if known is not None:
             why = "if it is made from the label, remove it"
             yield f"column {name!r} by itself tells class {known!r} from all others: {why}"

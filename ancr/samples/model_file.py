@@ -28,7 +28,7 @@ from ancr.selection.folds import groups_for
 
 FORMAT = "ancr-model"
 # A newer minor version may add entries, which an older reader ignores; another major version is refused.
-VERSION = (2, 2)
+VERSION = (2, 3)
 _ARRAYS = ("samples", "labels", "names")
 # What the entries of the header must be, in the words of an error message.
 _KINDS = {
@@ -66,6 +66,8 @@ class Model:
         The table's columns, those left out included, and how they are prepared first.
     label : str
         The column of the labels, if the user named it.
+    trained_as : str
+        The method that the user named, such as ``"CRC-CV"``: a search leaves only what it chose.
 
     Examples
     --------
@@ -90,23 +92,25 @@ class Model:
     plan: ColumnPlan = field(default=ColumnPlan())
     label: str = ""
     version: tuple[int, int] = field(default=VERSION)
+    trained_as: str = ""
 
     def __post_init__(self) -> None:
         self.classifier = reproducible(self.classifier)
 
     @classmethod
-    def of(cls, classifier: BaseEstimator, samples: Samples, plan: ColumnPlan) -> "Model":
+    def of(cls, classifier: BaseEstimator, samples: Samples, plan: ColumnPlan, trained_as: str = "") -> "Model":
         """The model of samples that all have a label."""
         vectors = samples.vectors[:, plan.used] if plan.columns else samples.vectors
         if vectors.dtype.kind == "O" and set(plan.kinds.values()) == {"number"}:
             vectors = vectors.astype(np.float64)
         labels = samples.class_names[samples.target]
-        return cls(classifier, vectors, labels, samples.names, samples.features, plan, samples.label)
+        given = {"label": samples.label, "trained_as": trained_as}
+        return cls(classifier, vectors, labels, samples.names, samples.features, plan, **given)
 
     @property
     def method(self) -> str:
-        """The name of the classifier's method, such as ``"ANCR"``."""
-        return getattr(self.classifier, "method", "") or title(type(self.classifier))
+        """The name of the classifier's method, such as ``"ANCR"`` or ``"ANCR-CV"``."""
+        return self.trained_as or getattr(self.classifier, "method", "") or title(type(self.classifier))
 
     @property
     def explains(self) -> bool:
@@ -139,7 +143,7 @@ class Model:
 
     def settled(self, fitted: Pipeline) -> "Model":
         """The model with what its fitted pipeline chose in place of a search, so that loading it is quick."""
-        return replace(self, classifier=chosen(fitted[-1]))
+        return replace(self, classifier=chosen(fitted[-1]), trained_as=self.method)
 
     def save(self, path: str | Path) -> None:
         """Write the model; an object or function of one's own is kept by the name under which it can be imported."""
@@ -151,6 +155,7 @@ class Model:
             "classifier": to_data(settings),
             "features": self.features,
             "label": self.label,
+            "method": self.method,
             **self.plan.to_data(),
         }
         samples, words = _without_words(self.samples)
@@ -183,7 +188,8 @@ class Model:
             arrays["samples"] = _with_words(arrays["samples"], arrays.pop("words", None), plan)
         except ValueError as error:
             raise ModelFileError(f"{path} is not an ancr model: {error}") from error
-        given = {**arrays, "features": header["features"], "label": str(header.get("label", "")), "plan": plan}
+        texts = {"label": str(header.get("label", "")), "trained_as": str(header.get("method", ""))}
+        given = {**arrays, **texts, "features": header["features"], "plan": plan}
         return cls(classifier, version=tuple(header["version"]), **given)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -211,6 +212,7 @@ def test_images_and_two_classes(tmp_path, photos):  # noqa: F811
     assert "holds no image, but the model was trained on images (hog)" in result.output
     result = ancr("predict", model, photos, "-o", tmp_path / "labels.csv")
     assert "16 samples; 16 of 16 known labels are right" in result.stdout  # sub-folders are classes
+    assert "the model was trained on these samples" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -335,6 +337,24 @@ def test_a_full_disk_keeps_the_old_answers_and_names_them(model, tmp_path):
     assert (run.returncode, run.stderr) == (1, f"Error: {answers}: File too large\n")
     assert answers.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_score_says_which_samples_were_trained_on(tmp_path):
+    """Gaps and words included; a share of right answers on training samples is no promise, and a line says so."""
+    rows = [f"{'big' if i % 2 else 'small'},{i % 2 * 10 + i / 100},{'red' if i % 3 else ''}," for i in range(40)]
+    rows = [row + ("" if i % 5 == 0 else str(i)) for i, row in enumerate(rows)]
+    table, model, header = tmp_path / "train.csv", tmp_path / "m.npz", "size,length,colour,width"
+    table.write_text("\n".join([header, *rows]) + "\n")
+    assert ancr("train", table, "--label", "size", "--method", "CRC", "-o", model).exit_code == 0
+    said = ancr("predict", model, table, "-o", tmp_path / "a.csv").stdout
+    assert said.endswith("but the model was trained on these samples: this says nothing about new ones\n")
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join([header, *rows[:10], "big,10.05,red,3.5", "small,10.07,red,9.5", ",10.07,red,2.5"]) + "\n")
+    said = ancr("predict", model, new, "-o", tmp_path / "a.csv").stdout
+    assert re.search(r"13 samples; \d+ of 12 known labels .* without 10 that equal a training sample, 1 of 2", said)
+    new.write_text("\n".join([header, "big,10.05,red,3.5"]) + "\n")
+    said = ancr("predict", model, new, "-o", tmp_path / "a.csv").stdout
+    assert said.endswith("1 of 1 known labels are right (100.0%)\n")
 
 
 def test_predict_scores_names_rows_and_goes_on_past_bad_ones(tmp_path):
