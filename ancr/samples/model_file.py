@@ -104,8 +104,8 @@ class Model:
         if vectors.dtype.kind == "O" and set(plan.kinds.values()) == {"number"}:
             vectors = vectors.astype(np.float64)
         labels = samples.class_names[samples.target]
-        given = {"label": samples.label, "trained_as": trained_as}
-        return cls(classifier, vectors, labels, samples.names, samples.features, plan, **given)
+        made = cls(classifier, vectors, labels, samples.names, samples.features, plan, samples.label)
+        return replace(made, trained_as=trained_as)
 
     @property
     def method(self) -> str:
