@@ -2,11 +2,15 @@
 
     python benchmarks/bench_studio.py                 # latencies
     python benchmarks/bench_studio.py --samples 100000
-    python benchmarks/bench_studio.py --person        # one person labels 1,800, 10,000 and 50,000 samples
+    python benchmarks/bench_studio.py --person        # one person labels 1,800, 10,000 and 50,000 samples, with fits
     python benchmarks/bench_studio.py --simulate      # labelling of Stanford 40 against benchmarks/labelling.py
 
 Stanford 40's features if they are found, otherwise random ones. The server is a process of its own; each number is the
 95th percentile (and the median) over all requests of a kind, of which 20 are on their way at any time.
+
+A person sends one request after the other, with a page that listens, while each label is followed by fits in a process
+beside. On a machine that others use, too, times are those of the machine: so a request that does nothing is timed among
+the others, and the processor time of the server is told, which does not depend on who else is there.
 """
 
 import argparse
@@ -24,6 +28,7 @@ import httpx
 import numpy as np
 
 TOGETHER, POOL = 20, 800
+WARM = 20  # labels of a person before anything is measured
 
 
 def data(n_samples):
@@ -74,16 +79,33 @@ class Server:
         self.process.wait()
 
 
-async def settle(client):
-    """Wait until the background has nothing left to do."""
-    start = time.perf_counter()
+def children(pid):
+    """Processes that a process has started."""
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for file in found for child in file.read_text().split()]
+
+
+def memory(pid):
+    """Resident megabytes of a process and of those that it has started."""
+    resident = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(resident.group(1)) / 1024 + sum(memory(child) for child in children(pid))
+
+
+def busy(pid):
+    """Seconds of processor time that a process has taken itself."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def settle(client, pid):
+    """Wait until the background has nothing left to do: the estimate is that of all labels, and no process works."""
+    start, before = time.perf_counter(), -1.0
     while True:
-        state = (await client.get("/api/state")).json()
-        if state["estimate"] and state["estimate"]["current"]:
-            break
-        await asyncio.sleep(0.2)
-    await asyncio.sleep(3)
-    return time.perf_counter() - start
+        state, now = (await client.get("/api/state")).json(), sum(map(busy, children(pid)))
+        if state["estimate"] and state["estimate"]["current"] and now == before:
+            return time.perf_counter() - start
+        before = now
+        await asyncio.sleep(3)
 
 
 class Line:
@@ -102,8 +124,14 @@ class Line:
         """``(status, body)``."""
         content = json.dumps(body).encode()
         kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        head = f"POST {path} HTTP/1.1\r\n{self._head}{kind}"
-        self._writer.write(head.encode() + content)
+        return await self._send(f"POST {path} HTTP/1.1\r\n{self._head}{kind}".encode() + content)
+
+    async def get(self, path):
+        """``(status, body)``."""
+        return await self._send(f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode())
+
+    async def _send(self, request):
+        self._writer.write(request)
         found = await self._reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", found, re.I).group(1))
         return int(found.split(b" ", 2)[1]), await self._reader.readexactly(length)
@@ -142,7 +170,8 @@ async def latencies(n_samples):
         try:
             async with server.client() as client:
                 await server.enter(client)
-                print(f"{n_samples} labelled × {X.shape[1]}; ready after {await settle(client):.1f} s", flush=True)
+                ready = await settle(client, server.process.pid)
+                print(f"{n_samples} labelled × {X.shape[1]}; ready after {ready:.1f} s", flush=True)
                 n = 400 if n_samples <= 10_000 else 60
                 await _answers(client, ids[n_samples:], n)
                 await _sliders(client, ids[n_samples:], n, with_relaxation=n_samples <= 10_000)
@@ -201,48 +230,74 @@ def digits(n_samples):
     return (X[rows % len(X)] + noise).astype(np.float32), y[rows % len(X)].astype(str)
 
 
-def memory(pid):
-    """Resident megabytes of a process and of those that it has started."""
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for file in found for child in file.read_text().split()]
-    resident = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    return int(resident.group(1)) / 1024 + sum(memory(child) for child in children)
+class Person:
+    """One person who labels, and asks about the sample that comes next, while fits follow every label."""
 
+    def __init__(self, server, truth):
+        self.server, self.truth = server, truth
+        self.times = {"label → next sample": [], "answer": [], "nothing": []}
 
-async def person(n_samples, n_labels):
-    """Label, and ask about the sample that comes next, while every label is followed by fits in the background."""
-    X, truth = digits(n_samples)
-    labels = np.where(np.arange(n_samples) < n_samples - max(n_labels + 100, n_samples // 2), truth, "")
-    times, before = {"label → next sample": [], "answer": []}, 0.0
+    async def work(self, client, n_labels):
+        """Label so many samples."""
+        line = await Line.open(client)
+        (sample,) = (await client.post("/api/next", json={"n": 1})).json()["next"]
+        for _ in range(n_labels):
+            action = {"do": "label", "sample": sample["id"], "label": self.truth[sample["number"] - 1]}
+            (sample,) = (await self._timed("label → next sample", line.post("/api/act", action)))["next"]
+            await self._timed("answer", line.post("/api/answer", {"sample": sample["id"]}))
+            await self._timed("nothing", line.get("/api/number/1"))
+        line.close()
 
-    async def timed(name, path, body):
+    async def _timed(self, name, request):
         start = time.perf_counter()
-        status, answer = await line.post(path, body)
-        times[name].append(1000 * (time.perf_counter() - start))
+        status, answer = await request
+        self.times[name].append(1000 * (time.perf_counter() - start))
         assert status == 200, answer
         return json.loads(answer)
 
+    async def listen(self, client):
+        """Take events as a page does."""
+        async with client.stream("GET", "/api/events") as events:
+            async for _ in events.aiter_bytes():
+                pass
+
+    def told(self):
+        """Times of each kind of request."""
+        return "; ".join(
+            f"{n} p95 {np.percentile(t, 95):.0f} ms, median {np.median(t):.0f}" for n, t in self.times.items()
+        )
+
+
+async def person(n_samples, n_labels):
+    """Times, processor time and memory while a person labels."""
+    X, truth = digits(n_samples)
+    labels = np.where(np.arange(n_samples) < n_samples - max(n_labels + 100, n_samples // 2), truth, "")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
         np.savez(path, features=X, labels=labels)
         server = Server(path)
+        pid, one = server.process.pid, Person(server, truth)
         try:
             async with server.client() as client:
                 await server.enter(client)
-                await settle(client)
-                before, line = memory(server.process.pid), await Line.open(client)
-                (sample,) = (await client.post("/api/next", json={"n": 1})).json()["next"]
-                for _ in range(n_labels):
-                    action = {"do": "label", "sample": sample["id"], "label": truth[sample["number"] - 1]}
-                    (sample,) = (await timed("label → next sample", "/api/act", action))["next"]
-                    await timed("answer", "/api/answer", {"sample": sample["id"]})
-                line.close()
-                await settle(client)
-                after = memory(server.process.pid)
+                page = asyncio.create_task(one.listen(client))
+                await one.work(client, WARM)
+                one.times = {name: [] for name in one.times}
+                await settle(client, pid)
+                (beside,) = [child for child in children(pid) if busy(child) > 1]
+                before, times = memory(pid), (busy(pid), busy(beside), time.perf_counter())
+                await one.work(client, n_labels)
+                now = busy(pid), busy(beside), time.perf_counter()
+                spent, fits, wall = np.subtract(now, times)
+                await settle(client, pid)
+                after = memory(pid)
+                page.cancel()
         finally:
             server.stop()
-    told = [f"{name} p95 {np.percentile(t, 95):.0f} ms, median {np.median(t):.0f}" for name, t in times.items()]
-    print(f"{n_samples} samples, {n_labels} labels: {'; '.join(told)}; {before:.0f} → {after:.0f} MB", flush=True)
+    print(f"{n_samples} samples, {n_labels} labels, load {os.getloadavg()[0]:.1f}: {one.told()}")
+    each = f"{1000 * spent / n_labels:.1f} ms for a label, its answer and its news"
+    print(f"  processor: {each}; fits {fits / wall:.0%} of a core")
+    print(f"  memory: {before:.0f} → {after:.0f} MB, {after / before:.2f} of before", flush=True)
 
 
 async def simulate(seed, rounds):

@@ -185,7 +185,11 @@ def table_pipeline(
 
 
 def unlike_columns(
-    columns: TableColumns, prepared: np.ndarray, cells: Mapping[str, np.ndarray], found: Sequence[Explanation]
+    columns: TableColumns,
+    prepared: np.ndarray,
+    cells: Mapping[str, np.ndarray],
+    found: Sequence[Explanation],
+    rows: np.ndarray | None = None,
 ) -> list[list[Unlike]]:
     """The columns in which queries are least like their witnesses; none where a table has one column.
 
@@ -198,12 +202,15 @@ def unlike_columns(
     cells : mapping
         Values of the queries by column.
     found : sequence of Explanation
-        Their witnesses, as positions among the training rows.
+        Their witnesses, as positions among the rows.
+    rows : ndarray or None
+        Rows of the table, before preparation; None means those that the columns were fitted on.
     """
+    rows = columns.rows_ if rows is None else rows
     if len(columns.plan_.used) < 2:
         return [[] for _ in found]
     named = np.unique(np.concatenate([why.indices for why in found]))
-    training = columns.transform(columns.rows_[named])
+    training = columns.transform(rows[named])
     answers: list[list[Unlike]] = []
     for number, why in enumerate(found):
         weights = np.abs(np.asarray(why.weights, float))
@@ -214,18 +221,25 @@ def unlike_columns(
         gaps = np.bincount(columns.sources_, np.square(prepared[number] - centre), len(columns.plan_.columns))
         shares = gaps / (gaps.sum() or 1.0)
         order = [place for place in np.argsort(-gaps, kind="stable")[:_SHOWN] if gaps[place]]
-        answers.append([_unlike(columns, place, cells, number, why, shares[place]) for place in order])
+        names = columns.plan_.names
+        answers.append(
+            [
+                Unlike(
+                    names[place],
+                    shown_cell(cells[names[place]][number]),
+                    _values_said(rows[why.indices, place]),
+                    float(shares[place]),
+                )
+                for place in order
+            ]
+        )
     return answers
 
 
-def _unlike(
-    columns: TableColumns, place: int, cells: Mapping[str, np.ndarray], number: int, why: Explanation, share: float
-) -> Unlike:
-    name, values = columns.plan_.names[place], columns.rows_[why.indices, place]
-    if isinstance(values[0], float):
+def _values_said(values: np.ndarray) -> str:
+    """The values of witnesses in a column: a range of numbers, or words."""
+    if isinstance(values[0], float | np.floating):
         known = values[~np.isnan(values.astype(float))].astype(float)
         low, high = (shown_cell(end) for end in (known.min(), known.max())) if len(known) else ("", "")
-        said = low if low == high else f"{low} to {high}"
-    else:
-        said = ", ".join(dict.fromkeys(shown_cell(value) or "–" for value in values))
-    return Unlike(name, shown_cell(cells[name][number]), said, float(share))
+        return low if low == high else f"{low} to {high}"
+    return ", ".join(dict.fromkeys(shown_cell(value) or "–" for value in values))

@@ -1,6 +1,7 @@
 """Long work in a process of its own: it can be ended at any time, and answers do not wait for Python's lock."""
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import sys
@@ -145,6 +146,7 @@ def _work_beside(connection: Connection, samples: np.ndarray) -> None:
                 answer = "failed", one_line(error)
             connection.send(answer)
             del answer, work, arguments
+            gc.collect()  # a fitted classifier refers to itself, and would stay with its matrices
             return_memory()
 
 

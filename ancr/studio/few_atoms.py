@@ -24,6 +24,7 @@ from ancr.dictionary.coordinates import Dictionary
 from ancr.solvers.choice import accepts, find_solver
 from ancr.solvers.working_set.pricing import Candidates, settle
 from ancr.studio.actions import ActionError
+from ancr.studio.labelled import Labelled
 
 _FIRST, _MORE, _ROUNDS = 80, 48, 12
 # With wide codes the problem is no longer small; a slider must not be stuck there.
@@ -63,7 +64,7 @@ class FewAtoms(Candidates):
         All labelled samples after power, and at unit norm if the space has that.
     squares : ndarray of shape (n,)
         Their squared norms.
-    labels : ndarray of shape (n,)
+    labelled : Labelled
         Their classes.
     query : ndarray of shape (d,)
         The query as the rows are.
@@ -88,7 +89,7 @@ class FewAtoms(Candidates):
         self,
         rows: np.ndarray,
         squares: np.ndarray,
-        labels: np.ndarray,
+        labelled: Labelled,
         query: np.ndarray,
         cross: np.ndarray,
         banned: np.ndarray,
@@ -99,7 +100,7 @@ class FewAtoms(Candidates):
         super().__init__(query, ridge(classifier.alpha), named_set(classifier.constraint))
         self._classifier = clone(classifier).set_params(space__power=1.0)  # the rows have theirs
         self._cross = self._classifier.space.of_products(cross, squares, query @ query)
-        self._rows, self._squares, self._labels, self._banned, self._rounds = rows, squares, labels, banned, 0
+        self._rows, self._squares, self._labelled, self._banned, self._rounds = rows, squares, labelled, banned, 0
         self._mean = mean
         open_cross = self._cross.copy()
         open_cross[banned] = -np.inf
@@ -108,17 +109,21 @@ class FewAtoms(Candidates):
 
     def _start(self, cross: np.ndarray, near: np.ndarray) -> np.ndarray:
         """The nearest rows, and the nearest of each class, without which a class could not be compared."""
-        order = np.argsort(-cross, kind="stable")
-        order = order[np.isfinite(cross[order])]
-        _, first = np.unique(self._labels[order], return_index=True)
-        near = near[np.isfinite(cross[near])]
-        return np.unique(np.concatenate([order[: 10 if len(near) else _FIRST], order[first], near]))
+        codes, usable = self._labelled.codes, np.isfinite(cross)
+        of_class = np.full(len(self._labelled.classes), -np.inf, cross.dtype)
+        np.maximum.at(of_class, codes, cross)
+        nearest = np.flatnonzero(usable & (cross == of_class[codes]))[::-1]
+        firsts = np.full(len(of_class), -1)
+        firsts[codes[nearest]] = nearest  # of equal ones, the last written
+        wanted = 10 if len(near) else _FIRST
+        order = np.argpartition(-cross, wanted)[:wanted] if wanted < len(cross) else np.arange(len(cross))
+        return np.unique(np.concatenate([order[usable[order]], firsts[firsts >= 0], near[usable[near]]]))
 
     def _hold(self, chosen: np.ndarray) -> None:
         """Solve over some rows; they are valid samples already, so nothing is checked again."""
         self.chosen, rows = chosen, self._rows[chosen]
         self._space = self._classifier.space.prepare(rows)
-        self._dictionary = self._space.dictionary(rows, self._labels[chosen])
+        self._dictionary = self._space.dictionary(rows, self._labelled.classes[self._labelled.codes[chosen]])
         if self._mean is not None and isinstance(self._dictionary, Dictionary):
             self._dictionary.held["centred"] = self._dictionary.about(self._mean)
         self.optimise(self._dictionary)
@@ -134,9 +139,11 @@ class FewAtoms(Candidates):
             squares = self._squares
             pull = self._cross - code @ self._space.of_products(held @ self._rows.T, squares[chosen][:, None], squares)
         pull[self._banned] = pull[self.chosen] = -np.inf
-        hardest = np.argpartition(-pull, min(_MORE, len(pull) - 1))[:_MORE]
         rounding = _ROUNDING[is_single(self._rows.dtype)] * max(1.0, float(np.abs(self._cross).max()))
-        return hardest[pull[hardest] > self.level + rounding]
+        harder = np.flatnonzero(pull > self.level + rounding)
+        if len(harder) <= _MORE:
+            return harder
+        return harder[np.argpartition(-pull[harder], _MORE)[:_MORE]]
 
     def update(self, found: np.ndarray) -> None:
         """Take more rows, unless there are none or this has gone on for long."""

@@ -23,7 +23,7 @@ from ancr.selection.grid import LISTS
 from ancr.studio.actions import ActionError
 from ancr.studio.claims import Claims
 from ancr.studio.few_atoms import FewAtoms, applies_to
-from ancr.studio.labelled import LabelledRows, rows_of
+from ancr.studio.labelled import Labelled, LabelledRows, rows_of
 from ancr.studio.openings import Source
 from ancr.studio.state import State
 
@@ -33,7 +33,7 @@ MOST_WITH_MATRIX = 6000
 MOST_LEFT_OUT = 3000
 # Share of right answers among those that are called accepted.
 PRECISION = 0.95
-# Labelled samples that say how far the values of a column spread; of more, a random part and the witnesses.
+# Labelled samples that say how far the values of a column spread; of more, a random part.
 _MOST_FOR_COLUMNS = 1000
 # Classifiers of other settings that are kept, for settings that need all samples at once.
 _KEPT = 3
@@ -212,6 +212,7 @@ class Recogniser:
         self._prepared: tuple[Any, ...] | None = None
         # The columns of a table by the labels of this moment, to say in which of them a query is unlike its witnesses.
         self._columns: tuple[tuple[int, int | None], TableColumns] | None = None
+        self._spread: tuple[int, TableColumns] | None = None
         self._lock = threading.RLock()
 
     def sync(self) -> None:
@@ -238,8 +239,8 @@ class Recogniser:
         """The labelled samples of this moment."""
         with self._lock:
             self.sync()
-            (members, labels, unused), version = self._labelled.arrays(), self._version
-        members, labels = np.delete(members, unused), np.delete(labels, unused)
+            labelled, version = self._labelled.now(), self._version
+        members, labels = (np.delete(part, labelled.unused) for part in (labelled.members, labelled.labels))
         chosen = classifier or self.state.classifier
         return Snapshot(self.source.data.vectors, members, labels, chosen, self.source.plan, version)
 
@@ -316,8 +317,9 @@ class Recogniser:
 
     def _over_few(self, queries: list[Query]) -> Sequence[Judgement | ActionError]:
         with self._lock:
-            (members, labels, unused), version = self._labelled.arrays(), self._version
-        rows, squares, mean, to_rows = self._rows(queries[0], (members, labels, unused), version)
+            labelled, version = self._labelled.now(), self._version
+        members, unused = labelled.members, labelled.unused
+        rows, squares, mean, to_rows = self._rows(queries[0], labelled, version)
         vectors = to_rows(np.stack([query.vector for query in queries])).astype(rows.dtype)
         answers: list[Judgement | ActionError] = []
         for query, vector, cross in zip(queries, vectors, vectors @ rows.T, strict=True):
@@ -325,7 +327,7 @@ class Recogniser:
             banned = unused if own is None or own >= len(members) else np.append(unused, own)
             near = self._near.pop(content, np.empty(0, int))
             try:
-                few = FewAtoms(rows, squares, labels, vector, cross, banned, query.classifier, near, mean)
+                few = FewAtoms(rows, squares, labelled, vector, cross, banned, query.classifier, near, mean)
             except ActionError as error:
                 answers.append(error)
                 continue
@@ -336,14 +338,13 @@ class Recogniser:
             self._near.pop(next(iter(self._near)))
         return answers
 
-    def _rows(
-        self, query: Query, labelled: tuple[np.ndarray, np.ndarray, np.ndarray], version: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Callable[[np.ndarray], np.ndarray]]:
+    def _rows(self, query: Query, labelled: Labelled, version: int) -> tuple[Any, ...]:
         """The labelled samples as rows, their squared norms and mean, and the function that makes such rows.
 
-        Columns are prepared by the labelled samples of this moment, without the one that is the query.
+        The mean is None where none is needed. Columns are prepared by the labelled samples of this moment, without the
+        one that is the query.
         """
-        (members, labels, unused), kind = labelled, query.kind
+        members, unused, kind = labelled.members, labelled.unused, query.kind
         own, n, prepares = self._own_place(query), len(members), self._prepares(query)
         if not prepares:
             with self._lock:
@@ -356,7 +357,7 @@ class Recogniser:
         which, prepared = (version, kind, own), self._prepared
         if prepared is None or prepared[0] != which:
             samples = self.source.data.vectors
-            prepare = self._columns_of(members[used], labels[used], (version, own)).transform
+            prepare = self._columns_of(members[used], labelled.labels[used], (version, own)).transform
             rows = rows_of(prepare(samples[members]), *kind)
             squares, mean = np.einsum("ij,ij->i", rows, rows), rows[used].mean(axis=0, dtype=float)
             self._prepared = prepared = which, rows, squares, mean, lambda vectors: rows_of(prepare(vectors), *kind)
@@ -382,33 +383,36 @@ class Recogniser:
         plan = self.source.plan
         if len(plan.used) < 2 or not judgement.witnesses:
             return []
-        moment = self.snapshot()
         samples, labels, weights, shares = map(np.array, zip(*judgement.witnesses, strict=True))
-        if self._own_place(query) is not None:
-            moment = moment.part(moment.members != query.sample)
-        which: tuple[int, int | None] | None = (moment.version, self._own_place(query))
-        is_known = self._columns is not None and self._columns[0] == which
-        if len(moment.members) > _MOST_FOR_COLUMNS and not is_known:
-            # Thousands of rows say no more about the spread of a column, and an answer must not wait for them.
-            kept = np.union1d(moment.some(_MOST_FOR_COLUMNS).members, samples)
-            moment, which = moment.part(np.isin(moment.members, kept)), None
-        members, columns = moment.members, self._columns_of(moment.members, moment.labels, which)
-        order = np.argsort(members)
-        places = order[np.searchsorted(members, samples, sorter=order)]
-        why = Explanation(judgement.label, places, weights, labels, shares)
+        columns, why = self._columns_for(query), Explanation(judgement.label, samples, weights, labels, shares)
         cells = dict(zip(plan.names, query.vector[:, None], strict=True))
-        return unlike_columns(columns, columns.transform(query.vector[None]), cells, [why])[0]
+        return unlike_columns(columns, columns.transform(query.vector[None]), cells, [why], self.source.data.vectors)[0]
 
-    def _columns_of(
-        self, members: np.ndarray, labels: np.ndarray, which: tuple[int, int | None] | None
-    ) -> TableColumns:
-        """How labelled samples prepare columns; those of all at a version, but for the query, are kept."""
-        if which is not None and self._columns is not None and self._columns[0] == which:
-            return self._columns[1]
-        columns = TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
-        if which is not None:
-            self._columns = which, columns
-        return columns
+    def _columns_for(self, query: Query) -> TableColumns:
+        """Columns as the labelled samples but for the query prepare them; where they are many, as a part of them does.
+
+        Thousands of rows say no more about the spread of a column, and an answer must not wait for them; so a part is
+        kept until there are a quarter more, or fewer, samples.
+        """
+        moment = self.snapshot()
+        own, n = self._own_place(query), len(moment.members)
+        which = (moment.version, own)
+        if n <= _MOST_FOR_COLUMNS or (self._columns is not None and self._columns[0] == which):
+            others = moment.part(moment.members != query.sample) if own is not None else moment
+            return self._columns_of(others.members, others.labels, which)
+        if self._spread is None or not 0.8 <= n / self._spread[0] <= 1.25:
+            part = moment.some(_MOST_FOR_COLUMNS)
+            self._spread = n, self._fitted_columns(part.members, part.labels)
+        return self._spread[1]
+
+    def _columns_of(self, members: np.ndarray, labels: np.ndarray, which: tuple[int, int | None]) -> TableColumns:
+        """How all labelled samples at a version, but for the query, prepare columns; the last ones are kept."""
+        if self._columns is None or self._columns[0] != which:
+            self._columns = which, self._fitted_columns(members, labels)
+        return self._columns[1]
+
+    def _fitted_columns(self, members: np.ndarray, labels: np.ndarray) -> TableColumns:
+        return TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
 
     def temperature(self, classifier: BaseRepresentationClassifier) -> TemperatureLike:
         """What turns decision values into probabilities: as leave-one-out found, or as a model that was opened has it.

@@ -94,6 +94,7 @@ class State:
         self.ids, self.names, self.labels, self.given = ids, names or ids, list(labels), list(labels)
         self._index = {id: i for i, id in enumerate(ids)}
         self.classifier = classifier or first_classifier()
+        self._as_it_is: tuple[BaseRepresentationClassifier, BaseRepresentationClassifier] | None = None
         self.closed = set(closed)
         self.marks: dict[str, set[int]] = {"skipped": set(), "excluded": set(), "kept": set()}
         counts = Counter(label for label in labels if label is not None)
@@ -176,6 +177,13 @@ class State:
 
     def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
+        if settings == {}:  # most answers: looked at once
+            if self._as_it_is is None or self._as_it_is[0] is not self.classifier:
+                self._as_it_is = self.classifier, self._adjusted({})
+            return self._as_it_is[1]
+        return self._adjusted(settings)
+
+    def _adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         try:
             if not isinstance(settings, Mapping):
                 raise SettingsError("The settings are not names with values.")

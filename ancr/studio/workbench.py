@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ancr._core.arrays import blas_threads_for
 from ancr._core.locations import cache_home
 from ancr.samples.table_files import as_word
 from ancr.studio.actions import ActionError, Batch, ConflictError
@@ -76,7 +77,8 @@ class Studio:
             {"act": self._on_act, "store": lambda found: self.jobs.on_store(found), "read": self._on_read}, "state"
         )
         # Answers have threads of their own, so that labels do not wait for them, and quick ones not for slow ones.
-        self._answers = {is_quick: Worker({"answer": self._on_answer}, "answers") for is_quick in (True, False)}
+        kinds = {True: self._on_quick_answer, False: self._on_answer}
+        self._answers = {is_quick: Worker({"answer": answer}, "answers") for is_quick, answer in kinds.items()}
         self.jobs = Jobs(source, self.state, self.recogniser, self.worker, self._tell)
         self.views = Views(source, self.state, self.recogniser, self.pictures, self.jobs)
         self.browse, self.map = Browse(self.views), SampleMap(self.views)
@@ -255,6 +257,11 @@ class Studio:
             if kinds[place] != "left out":
                 vector[place] = _cell(name, value, kinds[place], bool(columns))
         return vector
+
+    def _on_quick_answer(self, queries: list[Query]) -> list[Any]:
+        """Answers by products with the labelled samples; threads of BLAS would spin for longer than small ones take."""
+        with blas_threads_for(2.0 * self.recogniser.size * self.source.data.vectors.shape[1] * len(queries)):
+            return self._on_answer(queries)
 
     def _on_answer(self, queries: list[Query]) -> list[Any]:
         try:
