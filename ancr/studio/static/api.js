@@ -42,21 +42,27 @@ export function bring(files, progress) {
   return { done, cancel: () => request.abort() };
 }
 
+// What the last sentence was about: that a label was refused is not taken away by a picture that has come.
+let about = null;
+const kindOf = (path) => path.split("?")[0].split("/").slice(0, 3).join("/");
+
 async function send(path, request) {
   let response;
   try {
     response = await fetch(path, { ...request, headers: { ...request.headers, ...own() } });
   } catch (error) {
+    about = null;
     complain("The studio does not answer. Is it still running in the terminal?");
     throw error;
   }
   const content = await response.json().catch(() => null);
   if (!response.ok) {
     const sentence = content?.error || `The studio answered with an error (${response.status}).`;
+    about = kindOf(path);
     complain(sentence);
     throw new Error(sentence);
   }
-  complain("");
+  if (about === null || about === kindOf(path)) complain("");
   return content;
 }
 
