@@ -79,7 +79,7 @@ def test_choose_for_me(digits, visit):
         "() => document.querySelector('#chosen').textContent.startsWith('Chosen from')", timeout=120_000
     )
     page.get_by_role("button", name="Use these settings").click()
-    page.wait_for_function("() => document.querySelector('.accepted, .unsure')", timeout=60_000)
+    page.wait_for_function("() => document.querySelector('.accepted, .unsure')")
 
 
 def test_keys_are_for_the_sample_that_is_seen(digits, visit):
@@ -322,7 +322,7 @@ def test_seven_tabs_share_one_stream(digits, browser):
     pages = [context.new_page() for _ in range(8)]
     for page in pages:
         page.goto(digits.address)
-        page.wait_for_selector("[role=tab][aria-selected=true]", timeout=10_000)
+        page.wait_for_selector("[role=tab][aria-selected=true]")
     pages[-1].click("#tab-label")
     pages[-1].wait_for_selector("#current")
     label(pages[-1], "3")
@@ -353,7 +353,7 @@ def test_audit_relabel_export(digits, visit):
         export_labels(page)
     row = next(line for line in download.value.path().read_text().splitlines() if line.startswith(f"{name},"))
     assert row.split(",")[1] == wanted
-    page.wait_for_function("() => document.querySelector('#effect').textContent.includes('now')", timeout=30_000)
+    page.wait_for_function("() => document.querySelector('#effect').textContent.includes('now')")
 
 
 def test_compare_sort_and_open_a_cell(tmp_path, visit):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.chromium import check_accessible
+from tests.chromium import check_accessible, poll
 from tests.studio.browsing import Process
 
 pytestmark = pytest.mark.all
@@ -76,7 +76,7 @@ def animals(tmp_path_factory):
 def opened(page, name):
     """Open what is previewed, and wait for it."""
     page.click("#go")
-    page.wait_for_function("name => document.title.startsWith(name)", arg=name, timeout=60_000)
+    page.wait_for_function("name => document.title.startsWith(name)", arg=name)
     page.wait_for_selector("#current")
 
 
@@ -109,7 +109,7 @@ def test_photos_from_choosing_to_export(process, photos, visit):
     label_some(page, 6, lambda name: name.split("/")[-1].split()[0])
     page.click("#tab-audit")
     page.get_by_role("button", name="Audit the labels").click()
-    page.wait_for_selector(".case, .empty", timeout=90_000)
+    page.wait_for_selector(".case, .empty")
     rows = list(csv.DictReader(io.StringIO(download(page, "Labels (CSV)").read_text())))
     assert len(rows) == 40  # 34 that came with one, 6 given
     assert all(row["sample"].split("/")[-1].startswith(row["label"]) for row in rows if row["given"] == "")
@@ -145,7 +145,7 @@ def test_a_table_from_dropping_to_export(process, animals, visit):
     label_some(page, 10, truth.get)
     page.click("#tab-audit")
     page.get_by_role("button", name="Audit the labels").click()
-    page.wait_for_selector(".case", timeout=90_000)
+    page.wait_for_selector(".case")
     assert "P0003" in page.inner_text("main")
     rows = list(csv.DictReader(io.StringIO(download(page, "Table with labels (CSV)").read_text())))
     assert sum(row["label"] != "" for row in rows) == 100
@@ -189,8 +189,8 @@ def test_two_tabs_one_follows_and_says_so_and_typing_survives_events(process, an
     button.wait_for()
     button.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.title.startsWith('Digits')", timeout=60_000)
-    other.wait_for_function("() => document.title.startsWith('Digits')", timeout=60_000)
+    page.wait_for_function("() => document.title.startsWith('Digits')")
+    other.wait_for_function("() => document.title.startsWith('Digits')")
 
 
 def test_what_cannot_be_opened_is_a_sentence_and_can_often_be_put_right(process, visit, tmp_path):
@@ -262,10 +262,7 @@ def test_by_keyboard_alone(process, visit, animals):
     assert {"choose-file", "choose-folder"} <= set(seen)
     page.focus("#choose-file")
     page.keyboard.press("Enter")
-    for _ in range(100):
-        page.wait_for_timeout(100)
-        if choosers:
-            break
+    poll(page, lambda: choosers, "no file can be chosen")
     choosers[0].set_files(str(animals))
     page.wait_for_selector("#go")
     assert page.evaluate("() => document.activeElement.id") == "preview"
