@@ -34,8 +34,10 @@ from ancr.solvers.closed_form import ClosedForm
 from ancr.solvers.contract import Solver
 from ancr.solvers.relaxed import Relaxed, factors_of, from_last_pricing, inner_problem, shift
 from ancr.solvers.whitening import spectrum
+from ancr.solvers.working_set.dense_codes import is_strong
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.device_leaving_out import DeviceLeavingOut
+from ancr.solvers.working_set.first_answers import can_wait, counted
 from ancr.solvers.working_set.host import HostWorkingSet, Run
 
 # Atoms per block: more than for queries, since no matrix product has to stay in cache.
@@ -138,6 +140,8 @@ class LeaveOneOut:
         """Blocks for a set with inequalities, warm-started at the last λ of this γ or at the last problem."""
         if self.dictionary.is_non_numpy:
             return self._in_lock_step(problem)
+        if self._can_wait(problem):
+            return self._before_kernels(problem)
         inner, leverage, ratio = self._inner(problem)
         solver = HostWorkingSet(self._tol, gram_budget=inner.dictionary.n_atoms**2 * 8).prepare(inner)
         gram, ratio = solver.source.gram, ratio * solver.per_query
@@ -169,6 +173,25 @@ class LeaveOneOut:
         ratio = xp.ones_like(zeros) if factors is None else problem.dictionary.like(factors**2)
         # 1 − h is small for an isolated atom: h must not come from a product in single precision.
         return inner, whitened.leverage, ratio
+
+    def _can_wait(self, problem: Problem) -> bool:
+        """Whether lock-step rounds do with less time than compiling; dense codes need no kernels."""
+        n = self.dictionary.n_atoms
+        if problem.has_l1_term or not can_wait(n, n):
+            return False
+        return problem.relaxation is not None or not is_strong(problem.standard_form.problem)
+
+    def _before_kernels(self, problem: Problem) -> Block:
+        """Blocks of small work on NumPy arrays, which does not wait for kernels to be compiled."""
+        in_lock_step = self._in_lock_step(problem)
+
+        def block(rows: slice) -> tuple[Any, Any, int]:
+            with counted():
+                c, z, unmet = in_lock_step(rows)
+            z = sparse.csr_array(z)
+            return z if problem.relaxation is None else c, z, unmet
+
+        return block
 
     def _in_lock_step(self, problem: Problem) -> Block:
         """Blocks on the device of the atoms."""

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ancr import ANCRClassifier, solve
+from ancr import ANCRClassifier, RepresentationClassifierCV, solve
 from ancr._core import compiling
 from ancr.solvers import HostWorkingSet
 from ancr.solvers.working_set import first_answers, host_kernels
+from ancr.solvers.working_set.host import Run
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def uncompiled(monkeypatch):
     work = compiling.Postponed(5.0)
     monkeypatch.setattr(first_answers, "_postponed", lambda: work)
     monkeypatch.setattr(HostWorkingSet, "run", refuse)
+    monkeypatch.setattr(Run, "with_matrix", refuse)
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
@@ -48,6 +50,20 @@ def test_labels_are_those_of_the_kernels(uncompiled, monkeypatch):
     first = classifier.predict(queries)
     monkeypatch.undo()
     np.testing.assert_array_equal(first, classifier.predict(queries))
+
+
+def test_a_search_chooses_as_with_the_kernels(uncompiled, monkeypatch):
+    """Leave-one-out in the linear space and in a kernel, with and without a relaxation."""
+    rng = np.random.default_rng(4)
+    labels = np.arange(80) % 4
+    samples = rng.standard_normal((80, 6)) + 1.5 * rng.standard_normal((4, 6))[labels]
+    grid = {"alphas": [1e-3, 1e-2, 0.1], "relaxations": [None, 0.5], "constraints": ["simplex", "nonnegative"]}
+    search = RepresentationClassifierCV(**grid, spaces=["linear", "rbf"], search="full").fit(samples, labels)
+    monkeypatch.undo()
+    later = RepresentationClassifierCV(**grid, spaces=["linear", "rbf"], search="full").fit(samples, labels)
+    assert search.best_params_ == later.best_params_
+    scores = [each.cv_results_["mean_test_score"] for each in (search, later)]
+    np.testing.assert_allclose(*scores, atol=1e-4)  # codes are exact to the search's own tolerance
 
 
 def test_a_large_job_compiles_and_so_does_warming_up(uncompiled):

@@ -1,13 +1,15 @@
 """The exact solver on the host while its kernels are not compiled: small work does not wait for the compiler.
 
 Compiling takes some ten seconds; the lock-step rounds of `device` need no kernel and code a few thousand queries in
-less. So they answer, on NumPy arrays, as long as they have taken less time in this process than compiling would; the
-first large job compiles, and so does ``ancr warmup``. All codes are certified here: a block that the
-lock-step rounds leave above the tolerance goes to the kernels.
+less. So they answer, on NumPy arrays, as long as they have taken less time in this process than compiling would, and
+leave-one-out of a first search takes them, too; the first large job compiles, and so does ``ancr warmup``. All codes of
+queries are certified here: a block that the lock-step rounds leave above the tolerance goes to the kernels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from time import thread_time
 from typing import Any
@@ -44,6 +46,20 @@ def _kernel() -> Any:
     return host_kernels.solve_with_matrix
 
 
+def can_wait(n_queries: int, n_atoms: int) -> bool:
+    """Whether so many queries are left to lock-step rounds: kernels are not compiled, and compiling costs more."""
+    seconds = n_queries * (_PER_QUERY + _PER_ATOM * n_atoms)
+    return n_atoms <= _MOST_ATOMS and _postponed().is_less(_kernel(), seconds)
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Count the time of lock-step rounds."""
+    begin = thread_time()
+    yield
+    _postponed().add(thread_time() - begin)
+
+
 class FirstAnswers(HostWorkingSet):
     """`HostWorkingSet` that leaves small work to lock-step rounds as long as its kernels are not compiled."""
 
@@ -60,23 +76,16 @@ class FirstAnswers(HostWorkingSet):
         """Code a block of queries."""
         if not self._can_wait(queries, len(queries)):
             return super().solve_block(queries, history)
-        begin = thread_time()
-        solution = self._in_lock_step(queries, history)
-        _postponed().add(thread_time() - begin)
-        return solution
-
-    def _estimate(self, total: int) -> float:
-        """Seconds that so many queries usually take."""
-        return total * (_PER_QUERY + _PER_ATOM * self.problem.dictionary.n_atoms)
+        with counted():
+            return self._in_lock_step(queries, history)
 
     def _can_wait(self, queries: Queries, total: int) -> bool:
         """Whether lock-step rounds take the problem and this many queries, without terms, cost less than compiling."""
         return (
             queries.terms is None
-            and _postponed().is_less(_kernel(), self._estimate(total))
+            and can_wait(total, self.problem.dictionary.n_atoms)
             and self.keeps_matrix
             and not self.starts_whole
-            and self.problem.dictionary.n_atoms <= _MOST_ATOMS
             and _LockStep().refuses(self.problem) is None
         )
 
