@@ -174,8 +174,11 @@ class Set(AxisObject, ABC):
         return worst
 
     def repaired(self, codes: Codes) -> Codes:
-        """Codes that lie in the set up to the rounding of their sum, with that put right."""
-        return codes
+        """Codes that lie in the set up to rounding, moved into it: what the gap of a certificate speaks of.
+
+        For a set of one's own that is their projection.
+        """
+        return self.project(dense(codes))
 
     def support(self, pull: Array) -> Array:
         """max of pᵀv over the points v of the set, for each row p: the certificate of a set of one's own rests on it.
@@ -194,6 +197,10 @@ class Free(Set):
     def project(self, points: Array) -> Array:
         """Return the points themselves."""
         return points
+
+    def repaired(self, codes: Codes) -> Codes:
+        """Return the codes themselves, sparse ones, too."""
+        return codes
 
 
 class Affine(Set):

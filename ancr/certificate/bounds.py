@@ -26,12 +26,17 @@ from ancr.certificate.faces import face_bound, newton_step, step_on_support
 from ancr.certificate.hessian import EPS
 from ancr.certificate.rounding import BoundContext, lengths_of
 
-# An orthant's bound above this share of ‖y‖² is worth more effort; an atom is tight if its pull is this close to zero.
-_GOOD, _TIGHT, _MOST_TIGHT = 1e-10, (1e-12, 1e-9, 1e-6), 1000
+# An atom is tight if its pull is this close to zero, and so many at most are looked at.
+_TIGHT, _MOST_TIGHT = (1e-12, 1e-9, 1e-6), 1000
 
 
 def bound_on_gap(context: BoundContext) -> Array:
     """Upper bound on f(c) − f* for each query; infinite, or not a number, where nothing can be proved."""
+    return context.of_given(_first_bound(context))
+
+
+def _first_bound(context: BoundContext) -> Array:
+    """The bound for queries whose residuals are those that were computed."""
     problem, constraint = context.problem, context.problem.constraint
     is_cone = constraint.plain and constraint.nonnegative and not constraint.sums_to_one
     if context.is_priced and (problem.relaxation is not None or problem.has_l1_term):
@@ -85,10 +90,10 @@ def bound_with_atoms_elsewhere(
 def equality_bound(context: BoundContext) -> Array:
     """‖p‖²/σ, on Σc = 1 for p less its mean; where that is poor, the same for better codes plus the way to them."""
     bounds, xp, newton = _by_curvature(context), context.dictionary.xp, context.hessian.newton
-    if newton is None or bool(xp.all(bounds <= _GOOD * context.queries.squares)):
+    if newton is None or bool(xp.all(bounds <= context.good)):
         return bounds
     better, fall = context.moved(context.dictionary.like(newton(to_numpy(context.pull))))
-    improved = _by_curvature(better) + fall
+    improved = better.of_given(_by_curvature(better)) + fall
     return xp.where(improved < bounds, improved, bounds)  # a step that overflowed is no improvement
 
 
@@ -157,7 +162,7 @@ def relaxed_orthant_bound(context: BoundContext) -> Array:
 
     def improve(one: BoundContext, good: float) -> float:
         better, fall = one.moved(newton_step(one))
-        return float((_first_relaxed(better) + fall)[0])
+        return float((better.of_given(_first_relaxed(better)) + fall)[0])
 
     return _improved(context, bounds, improve)
 
@@ -255,7 +260,7 @@ def _improved(context: BoundContext, bounds: Array, improve: Callable[[BoundCont
 
     ``good`` is the bound that is good enough for a query.
     """
-    good, improved = _GOOD * to_numpy(context.queries.squares), np.array(to_numpy(bounds))
+    good, improved = to_numpy(context.good), np.array(to_numpy(bounds))
     for row in np.flatnonzero(~(improved <= good)).tolist():
         improved[row] = np.fmin(improved[row], improve(context.row(row), good[row]))
     return like(improved, context.pull)
@@ -291,4 +296,4 @@ def _on_better_support(one: BoundContext, good: float) -> float:
         return np.inf
     better, fall = one.moved(step)
     first = _improved(better, _lifted(better, None, 0.0), partial(_by_tight_atoms, _on_a_face))
-    return float((first + fall)[0])
+    return float((better.of_given(first) + fall)[0])

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ancr._core.arrays import Array, in_double, take_columns, take_rows, to_numpy
+from ancr._core.arrays import Array, in_double, row_sums, take_columns, take_rows, to_numpy
 from ancr.axes.problem import Problem
 from ancr.certificate.bounds import bound_on_gap
 from ancr.certificate.hessian import EPS, Hessian
 from ancr.certificate.rounding import BoundContext
-from ancr.certificate.tolerances import Rounding, rounding_of
 from ancr.dictionary.products import Queries
 from ancr.dictionary.terms import patterns
 
-# A gap of 1e-8, the tolerance, is at most this many times as much of f(c); a gap above this is worth another look.
-_SHARE, _PROOF = 100.0, 1e-9
+# A gap above this is worth another look.
+_PROOF = 1e-9
 
 
 class Certificate:
@@ -49,15 +48,12 @@ class Certificate:
         if problem.relaxation is None:  # codes in single precision sum to one up to their last digit
             codes = problem.constraint.repaired(codes)
         context = BoundContext(self._hessian, *_at_length_one(problem, form.queries(queries), codes))
-        bound = xp.where(context.queries.inconsistent_with_gram, float("inf"), bound_on_gap(context))
-        scale = form.size(context.queries)
-        if dictionary.knows_lengths:  # the objective is a sum of squares and bounds the gap itself
-            value, most = context.value, context.at_most(context.value)
-            most = xp.where(context.bounds_itself, most, xp.full_like(most, float("inf")))
-            bound = xp.where(bound <= most, bound, most)  # what is not a number is no bound
-            scale = xp.maximum(scale, xp.abs(value))  # negative only where prices are, and then as large as these
-            honest = _honest(context, scale, form.least, rounding_of(self._given))
-            scale = xp.where(context.bounds_itself, honest, scale)
+        bound, scale = (
+            xp.where(context.queries.inconsistent_with_gram, float("inf"), bound_on_gap(context)),
+            context.scale,
+        )
+        if dictionary.knows_lengths:
+            bound = xp.where(bound <= context.proved, bound, context.proved)  # what is not a number is no bound
             bound = self._about_queries(queries, codes, bound, scale)
         # A zero query over zero atoms has scale zero; its gap is zero. Otherwise a scale of zero proves nothing.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
@@ -95,36 +91,18 @@ class Certificate:
         moves = not problem.has_origin and dictionary.has_coordinates and form.query_scale == 1.0 == form.factor
         if not (moves and problem.constraint.has_inequalities and not problem.dictionary.is_non_numpy):
             return bound
-        better = np.array(bound)
-        for row in np.flatnonzero(~(better <= _PROOF * scale)).tolist():
+        better, apart = np.array(bound), np.abs(row_sums(codes) - 1.0) + dictionary.n_atoms * EPS
+        for row in np.flatnonzero(~(better <= _PROOF * scale) & (apart < 0.1)).tolist():
             near = dictionary.located.with_atoms(dictionary.atoms - queries.rows[row])
             hessian = Hessian(replace(problem, dictionary=near, fixed_origin=True))
             own = queries.take(slice(row, row + 1))
             zero = hessian.form.queries(Queries.of(near, np.zeros((1, near.n_features)), terms=own.settled_terms))
             context = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
-            # A code that sums to one up to its last digit is scaled to it, which changes f by as much.
-            found = bound_on_gap(context)[0] + 8.0 * EPS * context.value[0]
+            # A code whose sum is nearly one is scaled to it, which changes f by at most four times as much.
+            found = bound_on_gap(context)[0] + 4.0 * apart[row] * context.value[0]
             # Atoms about a query may be twice as long as those about the mean, and need other units.
             better[row] = np.fmin(better[row], found / hessian.form.factor / hessian.form.factor)
         return better
-
-
-def _honest(context: BoundContext, scale: Array, least: float, share: Rounding) -> Array:
-    """The scale, but no more than a hundred times f(c), or the rounding that f(c) is below.
-
-    Where nothing counts as rounding, f(c) counts as no more than it surely is.
-    """
-    xp, near = context.dictionary.xp, scale
-    if not share.of_nearest:
-        return xp.minimum(scale, _SHARE * context.at_least(context.value))
-    if not context.problem.has_origin and context.dictionary.has_coordinates:
-        # Outliers move the mean atom. A single atom is a code, too, and they do not enter its objective.
-        apart = context.queries.squares[:, None] - 2.0 * context.queries.cross + context.dictionary.squares
-        apart = -2.0 * context.queries.charged(-0.5 * apart, -float("inf"))
-        single = xp.clip(xp.min(apart, axis=1), 0.0, None) + context.quadratic.largest_price
-        near = xp.minimum(near, single)
-    rounding = xp.clip(xp.maximum(share.of_nearest * near, share.of_distance * scale), least, None)
-    return xp.minimum(scale, _SHARE * xp.maximum(context.value, rounding))
 
 
 def _at_length_one(problem: Problem, queries: Any, codes: Any) -> tuple[Queries, Any]:

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.psd import about_mean, definite_on_plane, psd_solver
 from ancr.axes.problem import Problem
+from ancr.certificate.tolerances import rounding_of
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import checked
 from ancr.dictionary.psd_checks import eigenvalues_of
@@ -39,6 +40,13 @@ class Hessian:
     ----------
     problem : Problem
         The problem as given.
+
+    Attributes
+    ----------
+    form : StandardForm
+        The problem in standard form, in double precision.
+    rounding : Rounding
+        Which objectives are rounding in the precision given.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -49,6 +57,7 @@ class Hessian:
         given = replace(problem, dictionary=dictionary, quadratic=quadratic)
         self.form, self._longest_given = given.standard_form, dictionary.longest
         self.problem, self._on_plane = self.form.problem, problem.constraint.sums_to_one
+        self.rounding = rounding_of(problem)
 
     @property
     def dictionary(self) -> BaseDictionary:
@@ -146,11 +155,19 @@ class Hessian:
         """
         if not self.ridge_is_lost:
             return self.problem.quadratic.ridge
-        if self.problem.quadratic.surcharges is not None:  # they may lift a direction that XᵀX lacks by any amount
-            return _NONE
         values, rounding = self._eigenvalues
         positive = values[values > rounding]
+        if self._may_lack_directions:
+            return _NONE
         return float(positive.min()) if len(positive) else np.inf  # no two codes differ
+
+    @property
+    def _may_lack_directions(self) -> bool:
+        """Whether atoms with prices of their own lack a direction, which these may lift by any amount."""
+        if self.problem.quadratic.surcharges is None:
+            return False
+        values, rounding = self._eigenvalues
+        return int((values > rounding).sum()) < self.dictionary.n_atoms - self._on_plane
 
     @cached_property
     def _eigenvalues(self) -> tuple[np.ndarray, float]:
@@ -177,7 +194,7 @@ class Hessian:
         """
         if not self.ridge_is_lost:
             return 0.0
-        if self.problem.quadratic.surcharges is not None:
+        if self._may_lack_directions:
             return 1.0
         values, rounding = self._eigenvalues
         rank, ridge = int((values > rounding).sum()), self.problem.quadratic.ridge
@@ -213,10 +230,15 @@ class Hessian:
         atoms = to_numpy(dictionary.coordinates)
         parts = [atoms[block] for block in dictionary.blocks] if by_class else [atoms]
         counts = [len(np.unique(part[(part != 0.0).any(axis=1)], axis=0)) for part in parts]
-        directions = sum(min(count, dictionary.dimension) for count in counts)
-        # Between n points there are n − 1 directions; the origin is one of the points if there is a zero atom.
-        points = sum(counts) + bool((atoms == 0.0).all(axis=1).any())
-        return min(directions, points - 1) if self._on_plane else directions
+        directions = sum(
+            min(count, int((part != 0.0).any(axis=0).sum())) for count, part in zip(counts, parts, strict=True)
+        )
+        if not self._on_plane:
+            return directions
+        # Between n points there are n − 1 directions; the origin is one of the points if there is a zero atom. None of
+        # them changes a constant feature.
+        constant = bool(((atoms == atoms[:1]) & (atoms != 0.0)).all(axis=0).any())
+        return min(directions - constant, sum(counts) + bool((atoms == 0.0).all(axis=1).any()) - 1)
 
     @cached_property
     def stacked(self) -> np.ndarray:

@@ -13,10 +13,14 @@ from ancr.certificate.hessian import EPS, Hessian
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.products import Queries
 
+# A gap of 1e-8, the tolerance, is at most this many times as much of f(c); a bound above this share of what a gap is
+# relative to is worth more effort.
+_SHARE, _GOOD = 100.0, 1e-10
+
 
 @dataclass(frozen=True)
-class BoundContext:
-    """What a bound on f(c) − f* is computed from.
+class CodedQueries:
+    """A block of queries with their codes.
 
     Attributes
     ----------
@@ -26,14 +30,11 @@ class BoundContext:
         In double precision and standard form.
     codes : array or CSR array
         In double precision.
-    sums_by_scaling : bool
-        Whether a sum that is one up to its last digit is made one by scaling the code, which leaves the pulls alone.
     """
 
     hessian: Hessian
     queries: Queries
     codes: Any
-    sums_by_scaling: bool = False
 
     @property
     def problem(self) -> Problem:
@@ -66,26 +67,6 @@ class BoundContext:
         return abs(self.codes) @ self.problem.lengths
 
     @cached_property
-    def rounding(self) -> Array:
-        """What rounding can do to the pull of an atom with H_jj = 1.
-
-        Sums of d and of n products are off by at most (d + n)·u times the sum of their absolute values, which for
-        p_j is at most √H_jj times the lengths of the query and of the code. A code that sums to one does so up to the
-        last digit, in any of its entries.
-        """
-        steps, xp = self.dictionary.dimension + self.dictionary.n_atoms + 16, self.dictionary.xp
-        exact = self.sums_by_scaling or not self.problem.constraint.sums_to_one
-        of_the_sum = 0.0 if exact else EPS * float(xp.max(self.problem.lengths))
-        share = steps * EPS / 2.0 + self.queries.rounding
-        return share * self._terms + of_the_sum
-
-    @cached_property
-    def _terms(self) -> Array:
-        """Length of the query and of the code: what pulls and misfits are made of."""
-        reach = self.quadratic.reach(self.dictionary)
-        return self.dictionary.xp.sqrt(reach * self.queries.squares) + self.span
-
-    @cached_property
     def members(self) -> Array:
         """The point of the set nearest to each code."""
         return self.problem.constraint.project(self.codes)
@@ -93,20 +74,12 @@ class BoundContext:
     @cached_property
     def value(self) -> Array:
         """The objective without the constant that no code can reach, with prices and that of a relaxation."""
-        value = self.quadratic.excess(self.queries, self.codes) + self.queries.paid(self.codes)
+        value = self._excess + self.queries.paid(self.codes)
         return value + self.price * row_squares(self.codes - self.members) if self.price else value
 
-    def at_most(self, value: Array) -> Array:
-        """The largest that an objective can be, which without coordinates is a difference of large terms."""
-        if self.dictionary.has_coordinates:
-            root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value, 0.0, None))
-            return (root + self.rounding) ** 2 + self._paid_slack
-        return value + 2.0 * self.rounding * self._terms + self._paid_slack
-
-    def at_least(self, value: Array) -> Array:
-        """The least that an objective can be; for dictionaries with coordinates."""
-        root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value - self._paid_slack, 0.0, None))
-        return self.dictionary.xp.clip(root - self.rounding, 0.0, None) ** 2
+    @cached_property
+    def _excess(self) -> Array:
+        return self.quadratic.excess(self.queries, self.codes)
 
     @cached_property
     def is_priced(self) -> bool:
@@ -123,6 +96,121 @@ class BoundContext:
         fine = prices >= 0.0 if excluded is None else (prices >= 0.0) | excluded
         return xp.all(fine, axis=1) & constraint.nonnegative
 
+
+@dataclass(frozen=True)
+class BoundContext(CodedQueries):
+    """What a bound on f(c) − f* is computed from: queries with their codes, and what rounding can do.
+
+    Attributes
+    ----------
+    sums_by_scaling : bool
+        Whether a sum that is one up to its last digit is made one by scaling the code, which leaves the pulls alone.
+    """
+
+    sums_by_scaling: bool = False
+
+    @cached_property
+    def _of_residual(self) -> Array:
+        """What rounding can do to the residual, and through it to the pull of an atom with H_jj = 1.
+
+        Sums of d and of n products are off by at most (d + n)·u times the sum of their absolute values, which for
+        p_j is at most √H_jj times the lengths of the query and of the code.
+        """
+        steps = self.dictionary.dimension + self.dictionary.n_atoms + 16
+        return (steps * EPS / 2.0 + self.queries.rounding) * self._terms
+
+    @cached_property
+    def _of_sum(self) -> float:
+        """What it does to it that a code sums to one up to the last digit only, in any of its entries."""
+        exact = self.sums_by_scaling or not self.problem.constraint.sums_to_one
+        return 0.0 if exact else EPS * float(self.dictionary.xp.max(self.problem.lengths))
+
+    @property
+    def _splits(self) -> bool:
+        """Whether pulls are products of the atoms with a residual: then bounds are those of a query nearby."""
+        return self.dictionary.has_coordinates and not self.quadratic.blocks
+
+    @cached_property
+    def rounding(self) -> Array:
+        """What rounding can do to the pull of an atom with H_jj = 1, for the residual as it was computed.
+
+        A product with it is off by d·u of its length; `of_given` makes up for what it is off itself.
+        """
+        if not self._splits:
+            return self._of_residual + self._of_sum
+        length = self.dictionary.xp.sqrt(self._excess) + self._of_residual
+        return (self.dictionary.dimension + 8) * EPS / 2.0 * length + self._of_sum
+
+    def of_given(self, bound: Array) -> Array:
+        """A bound for the queries given, from one for those whose residuals are the ones computed.
+
+        For ‖y − Xc‖² + g(c) with a convex g, a bound G at y + e means ‖X(c − c*)‖ ≤ √G + ‖e‖, since the products of two
+        optima are no farther apart than their queries. So at y the gap is at most G + 2‖e‖(√G + ‖e‖).
+        """
+        if not self._splits:
+            return bound
+        error = self._of_residual
+        return (self.dictionary.xp.sqrt(self.dictionary.xp.clip(bound, 0.0, None)) + error) ** 2 + error**2
+
+    @cached_property
+    def _terms(self) -> Array:
+        """Length of the query and of the code: what pulls and misfits are made of."""
+        reach = self.quadratic.reach(self.dictionary)
+        return self.dictionary.xp.sqrt(reach * self.queries.squares) + self.span
+
+    def at_most(self, value: Array) -> Array:
+        """The largest that an objective can be, which without coordinates is a difference of large terms."""
+        if self.dictionary.has_coordinates:
+            root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value, 0.0, None))
+            return (root + self._of_residual + self._of_sum) ** 2 + self._paid_slack
+        return value + 2.0 * (self._of_residual + self._of_sum) * self._terms + self._paid_slack
+
+    def at_least(self, value: Array) -> Array:
+        """The least that an objective can be; for dictionaries with coordinates."""
+        root = self.dictionary.xp.sqrt(self.dictionary.xp.clip(value - self._paid_slack, 0.0, None))
+        return self.dictionary.xp.clip(root - self._of_residual - self._of_sum, 0.0, None) ** 2
+
+    @cached_property
+    def scale(self) -> Array:
+        """What a gap is relative to: ‖y − centre‖² or, where that is less, a hundred times f(c), or its rounding.
+
+        Where nothing counts as rounding, f(c) counts as no more than it surely is.
+        """
+        form, share, xp = self.hessian.form, self.hessian.rounding, self.dictionary.xp
+        size = form.size(self.queries)
+        if not self.dictionary.knows_lengths:
+            return size
+        size = xp.maximum(size, xp.abs(self.value))  # negative only where prices are, and then as large as these
+        if share.of_nearest:
+            rounding = xp.maximum(share.of_nearest * self._nearest(size), share.of_distance * size)
+            least = xp.maximum(self.value, xp.clip(rounding, form.least, None))
+        else:
+            least = self.at_least(self.value)
+        return xp.where(self.bounds_itself, xp.minimum(size, _SHARE * least), size)
+
+    def _nearest(self, size: Array) -> Array:
+        """What the best single atom leaves, at most the size: outliers move the mean atom, and do not enter this."""
+        if self.problem.has_origin or not self.dictionary.has_coordinates:
+            return size
+        xp, queries = self.dictionary.xp, self.queries
+        apart = queries.squares[:, None] - 2.0 * queries.cross + self.dictionary.squares
+        apart = -2.0 * queries.charged(-0.5 * apart, -float("inf"))
+        return xp.minimum(size, xp.clip(xp.min(apart, axis=1), 0.0, None) + self.quadratic.largest_price)
+
+    @cached_property
+    def proved(self) -> Array:
+        """What f(c) proves by itself, a sum of squares; infinite where prices may be negative, or ‖y‖² is not known."""
+        xp = self.dictionary.xp
+        if not self.dictionary.knows_lengths:
+            return xp.full_like(self.queries.squares, float("inf"))
+        return xp.where(self.bounds_itself, self.at_most(self.value), float("inf"))
+
+    @cached_property
+    def good(self) -> Array:
+        """Bounds that are worth no more effort."""
+        good = _GOOD * self.scale
+        return self.dictionary.xp.where(self.proved <= good, float("inf"), good)
+
     @cached_property
     def _paid_slack(self) -> Array | float:
         """What rounding can do to what is paid."""
@@ -131,8 +219,11 @@ class BoundContext:
 
     @cached_property
     def slack(self) -> Array:
-        """What rounding can do to each pull."""
-        slack = self.rounding[:, None] * self.hessian.atom_lengths
+        """What rounding can do to each pull, for the residual as it was computed."""
+        return self._slack(self.rounding)
+
+    def _slack(self, rounding: Array) -> Array:
+        slack = rounding[:, None] * self.hessian.atom_lengths
         if self.queries.prices is not None:
             slack = slack + EPS * abs(self.queries.prices)
         prices = self.quadratic.prices_like(slack)
@@ -168,7 +259,9 @@ class BoundContext:
         if self.problem.constraint.sums_to_one and not self.price:
             # Steps sum to zero, up to the rounding of codes, which must not count.
             pull = pull - self.dictionary.xp.mean(pull, axis=1, keepdims=True)
-        fall = row_dots(step, pull) + row_dots(abs(step), self.slack + better.slack)
+        # Two residuals are rounded in two ways.
+        slack = self._slack(self._of_residual + self._of_sum) + better._slack(better._of_residual + better._of_sum)
+        fall = row_dots(step, pull) + row_dots(abs(step), slack)
         if not self.price:
             return fall
         before, after = dense(self.codes - self.members), dense(better.codes - better.members)

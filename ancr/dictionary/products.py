@@ -23,6 +23,7 @@ from ancr._core.arrays import (
     read_only,
     row_dots,
     row_squares,
+    squared_distances,
     squares_in_double,
     submatrix,
     take_rows,
@@ -233,10 +234,16 @@ class CoordinateQueries(Queries):
 
     @property
     def squared_distances(self) -> Array:
-        """From differences to the mean atom, so that an offset of all samples is not squared."""
-        rows, atoms = (in_double(values) - self.dictionary.mean for values in (self.rows, self.dictionary.atoms))
-        apart = row_squares(rows)[:, None] - 2.0 * (rows @ atoms.T) + row_squares(atoms)
-        return namespace(apart).clip(apart, 0.0, None)
+        """From products of differences to the mean atom, or, where more than four of their digits cancel, directly."""
+        given = in_double(self.rows), in_double(self.dictionary.atoms)
+        rows, atoms = (values - self.dictionary.mean for values in given)
+        terms, xp = row_squares(rows)[:, None] + row_squares(atoms), namespace(rows)
+        apart = terms - 2.0 * (rows @ atoms.T)
+        cancels = xp.any(apart < 1e-4 * terms, axis=1)
+        if is_non_numpy(rows):
+            return squared_distances(*given) if bool(xp.any(cancels)) else apart
+        apart[cancels] = squared_distances(given[0][cancels], given[1])
+        return apart
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """The same coordinates."""

@@ -19,8 +19,10 @@ from tests.campaign.written_out import WrittenOut
 # single precision have seven digits, of which a condition of 1e8 leaves three, enough for 1e-5 of a square.
 TOLERANCE = {"float64": 1e-8, "float32": 1e-5}
 CONDITION = {"float64": 1e12, "float32": 1e8}
-# An objective below this share of ‖y − centre‖² counts as rounding, and a gap is relative to a hundred times that much.
+# An objective below these shares of what the best single atom leaves, or of ‖y − centre‖², counts as rounding, and a
+# gap is relative to a hundred times that much.
 ROUNDING = {"float64": 1e-12, "float32": 1e-2}
+OF_DISTANCE = {"float64": 0.0, "float32": 1e-2 * 2.0**-24}
 VIOLATION = {"float64": 1e-12, "float32": 1e-5}
 # Errors below this share of the tolerance are rounding, with which no bound is compared.
 NEGLIGIBLE = 1e-4
@@ -179,16 +181,16 @@ def _compare_query(problem, written, reference, solved, row, outcome):
     if not np.isfinite(answer.value) or not answer.gap <= NEGLIGIBLE * tolerance * size:
         outcome.count("undecided")
     # The reference lies in the set, so an error above the claimed gap proves the claim wrong, however good it is.
-    if error > NEGLIGIBLE * tolerance * size and size > 0 and violation <= VIOLATION[precision]:
+    if error > NEGLIGIBLE * tolerance * scale and size > 0 and violation <= VIOLATION[precision]:
         claim = _Claim(reference, query, member[kept], REAL(solved.gap[row]) * scale)
-        ratio = claim.ratio(answer, reached, size, NEGLIGIBLE * tolerance * size)
+        ratio = claim.ratio(answer, reached, size, NEGLIGIBLE * tolerance * scale)
         outcome.excess = max(outcome.excess, ratio)
         if ratio > 1.01:  # the size that a gap is relative to is rounded, too
             claimed = _of(solved.gap[row] * scale, size)
             outcome.fail(f"bound: query {row} has an error of {_of(error, size)}, but claims {claimed}")
     if verified and violation > VIOLATION[precision]:
         outcome.fail(f"set: query {row} is certified, but violates a constraint by {float(violation):.1e}")
-    if _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
+    if _must_be_exact(problem, written, answer, reached, max(size, reference.size(query)), scale, tolerance):
         outcome.count("required")
         outcome.error = max(outcome.error, float(error / scale))
         known = f"query {row}, condition {answer.condition:.0e}, error {_of(error, size)}, gap {solved.gap[row]:.1e}"
@@ -199,21 +201,26 @@ def _compare_query(problem, written, reference, solved, row, outcome):
 
 
 def _scales(written, reference, query, reached, precision):
-    """‖y − centre‖² or the objective, and what a gap is relative to: that or a hundred objectives.
+    """‖y − centre‖² or the objective, and what a gap is relative to: that or, if less, a hundred objectives.
 
-    Both are never less than rounding leaves of atoms. In double precision a ridge leaves no objective to rounding.
+    Both are those of ``docs/exact.md``. On the simplex the centre is the mean of all atoms, also of those left out.
     """
-    atoms, row = written.atoms.astype(REAL), query.astype(REAL)
-    least = REAL(2.0) ** -64 * (atoms**2).sum(axis=1).max()
-    size = max(reference.size(query), np.abs(reached), least)
-    if len(reference.given) < len(atoms) or not written.has_coordinates:  # about the mean of all atoms, or about zero
-        size = max(size, np.sum((row - atoms.mean(axis=0)) ** 2), np.sum(row**2))
-    if not written.has_coordinates:
+    sums, row = reference.set.sums_to_one, query.astype(REAL)
+    atoms = written.atoms.astype(REAL) if reference.set.nonnegative and not reference.is_relaxed else reference.given
+    least = REAL(2.0) ** -64 * (atoms**2).sum(axis=1).max() if sums else REAL(0)
+    centre = atoms.mean(axis=0) if reference.is_centred else 0 * row
+    size = max(np.sum((row - centre) ** 2), np.abs(reached), least)
+    if not written.has_coordinates:  # about the mean of all atoms, or about zero
+        size = max(size, reference.size(query), np.sum((row - atoms.mean(axis=0)) ** 2), np.sum(row**2))
         return size, size
-    share = ROUNDING[precision] if precision == "float32" or not reference.weights.ridge else 0
-    floor = max(share * size, least) if share else 0
-    sums_squares = not reference.is_priced or (reference.set.nonnegative and (reference.paid >= 0).all())
-    return size, min(size, 100 * max(reached, floor)) if sums_squares else size
+    if reference.is_priced and not (reference.set.nonnegative and (reference.paid >= 0).all()):
+        return size, size
+    floor = REAL(0)
+    if precision == "float32" or not reference.weights.ridge:
+        alone = np.sum((reference.given - row) ** 2, axis=1) + reference.paid
+        nearest = min(size, alone.min() + reference.ridges.max()) if reference.is_centred else size
+        floor = max(ROUNDING[precision] * nearest, least, OF_DISTANCE[precision] * size)
+    return size, min(size, 100 * max(reached, floor))
 
 
 def _rounding_of_products(written, reference, query, code):
@@ -226,17 +233,12 @@ def _rounding_of_products(written, reference, query, code):
 
 
 def _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
-    """Whether a query must be solved and certified: of small condition, with coordinates, without prices or weights.
-
-    Curvature is bounded by the least price of an atom, which weights make as small as they are large.
-    """
+    """Whether a query must be solved and certified: of small condition, with coordinates and without prices."""
     precision, is_priced = problem.families["precision"], "prices" in problem.settings
     if isinstance(problem.settings["solver"], ADMM) or not written.has_coordinates or is_priced:
         return False
-    if problem.sample_weight is not None:
-        return False
     # An objective far below the size costs as many digits as it is smaller.
-    lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else answer.condition
+    lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else np.inf
     hidden = reached < ROUNDING[precision] * size and scale < ROUNDING[precision] * size
     return lost <= CONDITION[precision] and answer.gap <= NEGLIGIBLE * tolerance * scale and not hidden
 
@@ -281,8 +283,7 @@ def _reached(problem, reference, query, code, member, solved):
         return min(apart, reference.pair_objective(query, moved, moved)) if near else apart, violation
     target = reference.target(query)
     values = [reference.objective(target, inside)]
-    # A sum that is one in double precision, and not in long double; codes on sets of one's own are not repaired.
-    if violation <= VIOLATION["float64" if reference.set.plain else problem.families["precision"]]:
+    if violation <= VIOLATION["float64"]:  # a sum that is one in double precision, and not in long double
         values.append(reference.objective(target, member))
     return min(values), violation
 

@@ -58,6 +58,8 @@ class LeastSquares:
         The origin on Σc = 1 without class terms; None means the mean atom.
     """
 
+    is_relaxed = False
+
     def __init__(self, atoms, settings, dtype=None, centre=None):
         self.settings, self.dtype = settings, dtype or atoms.dtype
         self.digits, self.tiny = 30 if self.dtype == np.float32 else 1, np.finfo(self.dtype).tiny
@@ -70,14 +72,18 @@ class LeastSquares:
         self.ridges, self.ridge = REAL(self.weights.ridge) * share, REAL(self.weights.ridge) * share.min()
         self.paid = np.asarray(settings.get("paid", np.zeros(len(atoms))), REAL)
         self.is_priced = "paid" in settings
-        invariant = self.set.sums_to_one and not self.weights.blocks
         self.centre = np.zeros(atoms.shape[1], REAL)
-        if invariant:
+        if self.is_centred:
             self.centre = atoms.mean(axis=0) if centre is None else centre.astype(REAL)
         self.atoms = atoms - self.centre
         self.absolute = REAL(self.weights.absolute) * share
         self.columns = self._columns()
         self.lengths = np.sqrt(np.sum(self.columns**2, axis=0))
+
+    @property
+    def is_centred(self):
+        """Whether the origin does not matter, so that atoms and queries are taken about the atoms' mean."""
+        return self.set.sums_to_one and not self.weights.blocks and not self.is_relaxed
 
     def _columns(self):
         weights = self.weights
@@ -137,8 +143,7 @@ class LeastSquares:
     @cached_property
     def _of_numerical_rank(self):
         """The same problem in coordinates of the span, the centre and the basis of that."""
-        invariant = self.set.sums_to_one and not self.weights.blocks and not isinstance(self, RelaxedLeastSquares)
-        centre = self.given.mean(axis=0) if invariant else np.zeros(self.given.shape[1], REAL)
+        centre = self.given.mean(axis=0) if self.is_centred else np.zeros(self.given.shape[1], REAL)
         atoms = self.given - centre
         lengths = np.sqrt(np.sum(atoms**2, axis=1, keepdims=True))
         lengths[lengths <= 8 * DOUBLE * np.max(np.abs(self.given), initial=0)] = np.inf
@@ -178,8 +183,7 @@ class LeastSquares:
         if (self.set.nonnegative and self.set.sums_to_one) or self.absolute.any() or not np.max(np.abs(self.given)) > 0:
             return False
         ridge_counts = self.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
-        invariant = self.set.sums_to_one and not self.weights.blocks
-        atoms = self.given - self.given.mean(axis=0) if invariant else self.given
+        atoms = self.given - self.given.mean(axis=0) if self.is_centred else self.given
         values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
         return bool(not ridge_counts and np.any(values <= 4 * DOUBLE * np.sqrt(atoms.size) * values[0]))
 
@@ -227,13 +231,13 @@ class RelaxedLeastSquares(LeastSquares):
     computed from c and z as the problem states it, and compared with that.
     """
 
+    is_relaxed = True  # c need not sum to one, so there is no centre
+
     def __init__(self, atoms, settings, dtype=None):
         self.half = REAL(settings["relaxation"]) / 2
         super().__init__(atoms, settings, dtype)
 
     def _columns(self):
-        self.atoms = self.atoms + self.centre  # c need not sum to one, so there is no centre
-        self.centre = np.zeros_like(self.centre)
         ridge = REAL(self.weights.ridge)
         self.share = 1 + ridge / self.half
         self.factor = cholesky(

@@ -45,8 +45,16 @@ def test_a_slice(start):
 FOUND = (12180, 58012, 79904, 24965, 48009, 12918, 5014, 9376, 23828, 20353, 13515, 65948, 83899, 52722, 52573, 449)
 # The same with what queries ask for: relaxed codes over the atoms left, a price beyond single precision.
 ASKED = (19, 64, 193, 235)
-# Of seed 1: a bound in other units than its scale; affine codes with class terms far from the origin.
-LATER = (9652, 7902, 32137)
+# Of other seeds: a bound in other units than its scale; affine codes with class terms far from the origin; a claim of
+# zero for codes that leave a set of one's own by their last digit; good codes that were not certified, because a bound
+# was good enough beside the query and not beside f, or because a constant feature counted as a direction; a ridge lost
+# in H that counted as strong; atoms of full rank with weights; distances that cancel.
+LATER = (
+    *((0, index) for index in (7633, 8516, 17110)),
+    *((1, index) for index in (9652, 7902, 32137, 17471, 5320, 5384, 11375, 21483, 6323)),
+    *((2, index) for index in (5186, 12447, 15659, 16621, 17007, 3764, 8716)),
+    *((3, index) for index in (684, 7123)),
+)
 
 
 @pytest.mark.parametrize("index", FOUND)
@@ -59,9 +67,11 @@ def test_problems_with_terms_that_failed_once(index):
     assert judge(0, index).failures == []
 
 
-@pytest.mark.parametrize("index", LATER)
-def test_problems_of_a_later_campaign(index):
-    assert judge(1, index).failures == []
+@pytest.mark.parametrize(("seed", "index"), LATER)
+def test_problems_of_a_later_campaign(seed, index):
+    if make_problem(seed, index).library == "torch":
+        pytest.importorskip("torch")
+    assert judge(seed, index).failures == []
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])

@@ -54,7 +54,9 @@ class WrittenOut:
         atoms, queries = (to_numpy(space.rows(rows)) for rows in (atoms, queries))
         if space.is_linear:
             return cls(atoms, queries, settings, dtype)
-        rows = coordinates(_kernel(space, np.vstack([atoms, queries]).astype(REAL)))
+        # Equal samples have equal coordinates: apart by a rounding, they would span a direction of their own.
+        distinct, places = np.unique(np.vstack([atoms, queries]), axis=0, return_inverse=True)
+        rows = coordinates(_kernel(space, distinct.astype(REAL)))[places.reshape(-1)]
         return cls(rows[: len(atoms)], rows[len(atoms) :], settings, dtype, False)
 
     def usable(self, row):

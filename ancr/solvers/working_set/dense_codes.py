@@ -190,10 +190,12 @@ def is_strong(problem: Problem) -> bool:
     """Whether the ridge spreads the codes of most queries over most atoms, as far as is quickly told.
 
     The affine code of a query is 1/n plus x̄ᵀȳ/λ at most, about the mean atom. For a query like the atoms, the latter
-    has a mean square of ‖K̄‖²/(nλ)², with ‖K̄‖ the Frobenius norm of the Gram matrix about the mean.
+    has a mean square of ‖K̄‖²/(nλ)², with ‖K̄‖ the Frobenius norm of the Gram matrix about the mean. Atoms far from the
+    origin may hide the ridge in the rounding of H, which then has no factor.
     """
     dictionary, quadratic = problem.dictionary, problem.quadratic
-    if not quadratic.ridge or quadratic.blocks or not problem.constraint.nonnegative:
+    lost = 4.0 * np.finfo(float).eps * dictionary.n_atoms * dictionary.dimension * float(dictionary.squares.max())
+    if quadratic.ridge <= quadratic.gram * lost or quadratic.blocks or not problem.constraint.nonnegative:
         return False
     limit = _STRONG * quadratic.ridge / quadratic.gram
     trace = float(dictionary.squares.sum()) - dictionary.n_atoms * dictionary.squared_mean
