@@ -27,11 +27,6 @@ def failures(indices):
     return [(outcome.index, failure) for outcome in outcomes for failure in outcome.failures]
 
 
-def test_plain_problems():
-    """Those of the slice whose numbers are of ordinary size."""
-    assert failures(filter(is_plain, range(SLICE))) == []
-
-
 @pytest.mark.parametrize("start", range(0, SLICE, CHUNK))
 def test_a_slice(start):
     chunk = range(start, start + CHUNK)
