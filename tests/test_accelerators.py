@@ -68,8 +68,9 @@ def test_exact_solutions_are_certified_on_the_device(on_device, constraint, dtyp
 
 
 @pytest.mark.parametrize("constraint", SETS)
-def test_what_single_queries_ask_for_is_heeded_on_the_device(on_device, constraint):
-    check_on(on_device, constraint)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_single_queries_ask_for_is_heeded_on_the_device(on_device, constraint, dtype):
+    check_on(on_device, constraint, dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -124,8 +124,8 @@ class CappedLeastSquares(LeastSquares):
     """
 
     def repaired(self, code):
-        """The code moved into the set, and how far outside it was."""
-        inside = self.set.project(code[None])[0]
+        """The code moved into the set, over its own atoms, and how far outside it was."""
+        inside = self.set.project(np.where(code > 0, code, -2)[None])[0]
         return inside / inside.sum(), np.max(np.abs(inside - code), initial=0) / max(1, np.sum(np.abs(code)))
 
     def solve(self, query, start):

@@ -92,17 +92,20 @@ def test_every_option_at_once(constraint, dtype):
 
 @pytest.mark.parametrize("library", BACKENDS[1:])
 @pytest.mark.parametrize("constraint", SETS)
-def test_on_other_arrays(library, constraint):
-    check_on(converter(library), constraint)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_on_other_arrays(library, constraint, dtype):
+    check_on(converter(library), constraint, dtype)
 
 
-def check_on(convert, constraint):
+def check_on(convert, constraint, dtype):
     """All options together on arrays of another library, against the oracle."""
     for seed in range(3):
         atoms, queries, mask, prices, weights, alpha = drawn(seed, constraint)
+        atoms, queries = atoms.astype(dtype), queries.astype(dtype)
         options = {"exclude": mask, "prices": prices, "feature_weight": weights}
         solution = solve(convert(atoms), convert(queries), alpha=alpha, constraint=constraint, **options)
-        check(solution, atoms, queries, mask, prices, weights, alpha, constraint)
+        assert to_numpy(solution.sorted_codes).dtype == dtype
+        check(solution, *map(np.float64, (atoms, queries)), mask, prices, weights, alpha, constraint)
 
 
 def test_placebos_are_one_call():
