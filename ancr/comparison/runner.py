@@ -257,7 +257,8 @@ class Schedule:
     """The cells that wait; where a time limit is too short for all, those of the slowest methods are left out.
 
     How long a cell takes is the mean over the finished cells of its method; a method of which none is finished counts
-    as quick, so that every method is tried once.
+    as quick, so that every method is tried once. Where there is a limit, two methods of unknown speed run side by side
+    only if nothing else waits: otherwise two slow ones could take all threads for all of the time.
 
     Parameters
     ----------
@@ -274,18 +275,22 @@ class Schedule:
         self._waiting, self._lock = deque(plans), Lock()
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._dropped: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
 
     def take(self) -> Plan:
         """The next cell to run; an `IndexError` where none is left."""
         with self._lock:
             while self.deadline is not None and self._too_long(self.deadline - time.monotonic()):
                 self._drop(max(self._known(), key=self._mean))
-            return self._waiting.popleft()
+            plan = self._next()
+            self._running[plan.method] += 1
+            return plan
 
     def finished(self, plan: Plan, seconds: float) -> None:
         """Learn how long a cell took."""
         with self._lock:
             self._seconds[plan.method].append(seconds)
+            self._running[plan.method] -= 1
 
     def stop(self) -> None:
         """Let no further cell begin."""
@@ -301,6 +306,15 @@ class Schedule:
     def left_out(self) -> str:
         """The methods of which cells were left out, as text; empty if there are none."""
         return joined([f"{name} ({shown_time(self._mean(name))} each)" for name in self._dropped] or [""])
+
+    def _next(self) -> Plan:
+        tries = any(count and not self._seconds[method] for method, count in self._running.items())
+        of_known = (place for place, plan in enumerate(self._waiting) if self._seconds[plan.method])
+        place = next(of_known, 0) if tries and self.deadline is not None else 0
+        self._waiting.rotate(-place)
+        plan = self._waiting.popleft()
+        self._waiting.rotate(place)
+        return plan
 
     def _known(self) -> set[str]:
         """Methods that wait and of which a cell is finished."""

@@ -96,6 +96,26 @@ def test_the_slowest_method_is_left_out_first_where_time_is_short():
         schedule.take()
 
 
+@pytest.mark.parametrize("limit", [100.0, None])
+def test_two_slow_methods_do_not_take_both_threads(limit):
+    """Within a limit, what is known to be quick goes on while a slow method is tried; without one, fold after fold."""
+    plan = make_plans(Blobs())[0]
+    names = ["quick", "forest", "boosting"]
+    plans = [replace(plan, method=name, draw=draw) for draw in range(3) for name in names]
+    schedule = Schedule(plans, jobs=2, deadline=None if limit is None else time.monotonic() + limit)
+    schedule.finished(schedule.take(), 1.0)
+    assert schedule.take().method == "forest"  # it goes on for as long as this test
+    taken = [schedule.take() for _ in range(3)]
+    if limit is None:
+        assert [(each.draw, each.method) for each in taken] == [(0, "boosting"), (1, "quick"), (1, "forest")]
+    else:
+        assert [(each.draw, each.method) for each in taken] == [(1, "quick"), (2, "quick"), (0, "boosting")]
+        assert [(each.draw, each.method) for each in (schedule.take(), schedule.take())] == [
+            (1, "forest"),
+            (1, "boosting"),
+        ]
+
+
 def test_exact_codes_are_certified_and_stopped_ones_are_not(tmp_path):
     recipes = {
         "exact": Method(ancr.ANCRClassifier, {"alpha": 1e-3}),
