@@ -21,7 +21,7 @@ class Process:
         command = [sys.executable, "-u", "-m", "ancr", "studio", *map(str, arguments), "--no-browser"]
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines, self.address = [], None
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 400  # a busy machine takes long to start
         while self.address is None:
             line = self.process.stdout.readline()
             self.lines.append(line)
@@ -42,4 +42,4 @@ class Process:
 
     def __exit__(self, *error):
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)

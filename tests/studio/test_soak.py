@@ -7,6 +7,7 @@ import base64
 import io
 import os
 import resource
+import socket
 import sqlite3
 import sys
 import threading
@@ -134,15 +135,15 @@ class Soak:
     """Three browsers on one project, which stay the same while servers come and go at one address."""
 
     def __init__(self, home, path, browser):
-        self.home, self.path, self.told, self.port = home, path, Told(), None
+        self.home, self.path, self.told = home, path, Told()
+        with socket.create_server(("127.0.0.1", 0)) as listener:  # one that no other studio takes meanwhile
+            self.port = listener.getsockname()[1]
         self.people = [Person(browser, self.told, label) for label in "123"]
 
     def serve(self, seconds, fill=False, kill=False, meanwhile=lambda: None):
         """Run a server with three browsers for so long."""
         failures = pytest.importorskip("playwright.sync_api").Error
-        port = [] if self.port is None else ["--port", self.port]
-        with Process(self.home, self.path, *port) as process:
-            self.port = process.port
+        with Process(self.home, self.path, "--port", self.port) as process:
             for person in self.people:
                 person.enter(process)
             middle, end = (time.monotonic() + part * seconds for part in (0.5, 1.0))

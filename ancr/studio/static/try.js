@@ -151,7 +151,7 @@ function Query() {
 
 function Verdict() {
   const { accepted, promise } = answer;
-  if (accepted === null) return html`<p class="quiet">Probabilities are not calibrated for these settings; use them to have that done.</p>`;
+  if (accepted === null) return html`<p class="quiet">${promise ? "Probabilities are not calibrated for these settings; use them to have that done." : "How often such answers are right is being worked out."}</p>`;
   if (accepted) return html`<p><span class="badge good accepted">Sure</span> At least ${percent(promise.precision, 0)} of such answers are right, as samples that were left out show.</p>`;
   return html`<p><span class="badge warn unsure">Unsure</span> ${promise.supported
     ? `Samples that were left out do not show that ${percent(promise.precision, 0)} of such answers are right.`
