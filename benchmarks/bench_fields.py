@@ -6,7 +6,7 @@
 
 A loop that would take minutes is timed on a sample of its queries in the same run and scaled up; the table says on how
 many. Ratios are what counts: absolute times depend on the machine. Packages that are not installed are left out:
-``pip install quadprog osqp clarabel qpsolvers pysyncon pandas``.
+``pip install quadprog osqp clarabel qpsolvers pysyncon pandas pysptools cvxopt``.
 """
 
 import argparse
@@ -78,6 +78,15 @@ def by_pysyncon(atoms):
     return lambda target: VanillaOptimMixin.w_optimize(np.eye(len(target)), atoms.T, target)[0]
 
 
+def by_pysptools(atoms):
+    """FCLS of pysptools, one pixel at a time; None if it or cvxopt is not installed."""
+    if importlib.util.find_spec("pysptools") is None or importlib.util.find_spec("cvxopt") is None:
+        return None
+    from pysptools.abundance_maps.amaps import FCLS
+
+    return lambda target: FCLS(target[None], atoms)[0]
+
+
 def report(title, seconds, found, samples, atoms, targets):
     """Print a table: time as a multiple of ours, and how much better our objective is."""
     ours = seconds["ancr.solve"]
@@ -106,7 +115,7 @@ def beside(title, atoms, targets, samples, constraint="simplex", general=("quadp
     found = {"ancr.solve": solution.toarray()}
     others = {"SciPy nnls, with a row for the sum" if sums else "SciPy nnls": by_nnls(atoms, sums)}
     others |= {name: by_qp(name, atoms, sums) for name in general}
-    others |= {"pysyncon": by_pysyncon(atoms)} if sums else {}
+    others |= {"pysyncon": by_pysyncon(atoms), "FCLS of pysptools": by_pysptools(atoms)} if sums else {}
     for name, function in others.items():
         if function is None:
             print(f"{name} is not installed")
