@@ -402,17 +402,14 @@ class Recogniser:
             return self._columns_of(others.members, others.labels, which)
         if self._spread is None or not 0.8 <= n / self._spread[0] <= 1.25:
             part = moment.some(_MOST_FOR_COLUMNS)
-            self._spread = n, self._fitted_columns(part.members, part.labels)
+            self._spread = n, TableColumns(plan=part.plan).fit(part.samples[part.members], part.labels)
         return self._spread[1]
 
     def _columns_of(self, members: np.ndarray, labels: np.ndarray, which: tuple[int, int | None]) -> TableColumns:
         """How all labelled samples at a version, but for the query, prepare columns; the last ones are kept."""
         if self._columns is None or self._columns[0] != which:
-            self._columns = which, self._fitted_columns(members, labels)
+            self._columns = which, TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
         return self._columns[1]
-
-    def _fitted_columns(self, members: np.ndarray, labels: np.ndarray) -> TableColumns:
-        return TableColumns(plan=self.source.plan).fit(self.source.data.vectors[members], labels)
 
     def temperature(self, classifier: BaseRepresentationClassifier) -> TemperatureLike:
         """What turns decision values into probabilities: as leave-one-out found, or as a model that was opened has it.

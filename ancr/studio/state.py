@@ -177,23 +177,21 @@ class State:
 
     def adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
         """The classifier with settings of a page, by name, or of the journal, complete; or an `ActionError`."""
-        if settings == {}:  # most answers: looked at once
-            if self._as_it_is is None or self._as_it_is[0] is not self.classifier:
-                self._as_it_is = self.classifier, self._adjusted({})
-            return self._as_it_is[1]
-        return self._adjusted(settings)
-
-    def _adjusted(self, settings: Mapping[str, Any]) -> BaseRepresentationClassifier:
+        now, known = self.classifier, self._as_it_is  # another thread may change them meanwhile
+        if settings == {} and known is not None and known[0] is now:
+            return known[1]  # most answers: looked at once
         try:
             if not isinstance(settings, Mapping):
                 raise SettingsError("The settings are not names with values.")
-            classifier = from_data(settings) if "class" in settings else adjusted(self.classifier, settings)
+            classifier = from_data(settings) if "class" in settings else adjusted(now, settings)
             if not isinstance(classifier, BaseRepresentationClassifier):
                 raise SettingsError("There is no such classifier.")
             classifier._validate_params()
             classifier = reproducible(classifier)  # a saved model must answer as this page does
         except (ValueError, TypeError, OverflowError, RecursionError, LookupError, AttributeError) as error:
             raise ActionError(one_line(error)) from error
+        if settings == {}:
+            self._as_it_is = now, classifier
         return classifier
 
     def _check_seen(self, index: int, action: Action) -> None:
