@@ -44,7 +44,7 @@ def doubts(samples: Samples, plan: ColumnPlan) -> list[str]:
     >>> table = np.column_stack([3 * np.arange(40), lengths])
     >>> samples = Samples.of(table, ["a"] * 20 + ["b"] * 20, columns=("vial", "length"))
     >>> doubts(samples, samples.plan())[0].partition(":")[0]
-    "column 'vial' numbers the samples and by itself predicts 100 % of held-out labels"
+    "column 'vial' numbers the samples and by itself predicts 98 % of held-out labels"
     """
     told = _as_codes(samples, plan, texts=False)  # most texts differ, and their order says nothing
     samples = _as_codes(samples, plan)
