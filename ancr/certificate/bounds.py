@@ -189,7 +189,7 @@ def _smaller(one: Array, other: Array) -> Array:
 
 def _least(context: BoundContext, bound: Array, slope: Array) -> Array:
     """The smaller of a relaxed bound and ‖∇f/2‖²/λ, by strong convexity: dist² to the set only makes f steeper."""
-    return bound if context.hessian.ridge_is_lost else _smaller(bound, slope**2 / context.quadratic.ridge)
+    return bound if context.hessian.ridge_is_lost else _smaller(bound, _square_over(slope, context.quadratic.ridge))
 
 
 def _by_curvature(context: BoundContext) -> Array:
@@ -202,7 +202,13 @@ def _by_curvature(context: BoundContext) -> Array:
         return namespace(pull).full_like(pull[:, 0], float("inf"))
     if context.problem.constraint.sums_to_one:
         pull = pull - namespace(pull).mean(pull, axis=1, keepdims=True)
-    return (lengths_of(pull) + lengths_of(context.slack)) ** 2 / context.hessian.curvature + context.lost_price
+    length = lengths_of(pull) + lengths_of(context.slack)
+    return _square_over(length, context.hessian.curvature) + context.lost_price
+
+
+def _square_over(length: Array, price: float) -> Array:
+    """l²/σ; of lengths below 1e-154 the square itself would be zero, and a bound of zero certifies anything."""
+    return length / price * length
 
 
 def _by_strong_convexity(context: BoundContext, pull: Array) -> Array:
@@ -237,7 +243,7 @@ def _lifted_near(context: BoundContext, image: Array | None, square: float) -> A
 def _near(context: BoundContext, below: Array) -> Array:
     """‖v − g(c − z)‖²/g − 2vᵀz for some v ≤ 0 in place of the pull."""
     level = row_dots(context.members, below) - row_dots(context.members, context.slack)
-    return _unevenness(context, below) ** 2 / context.price - 2.0 * level
+    return _square_over(_unevenness(context, below), context.price) - 2.0 * level
 
 
 def _unevenness(context: BoundContext, pull: Array) -> Array:

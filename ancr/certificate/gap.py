@@ -55,9 +55,11 @@ class Certificate:
         if dictionary.knows_lengths:
             bound = xp.where(bound <= context.proved, bound, context.proved)  # what is not a number is no bound
             bound = self._about_queries(queries, codes, bound, scale)
-        # A zero query over zero atoms has scale zero; its gap is zero. Otherwise a scale of zero proves nothing.
+        # A zero query over zero atoms has scale zero, and nothing pulls. Otherwise a scale of zero proves nothing:
+        # numbers so small that their products are zero have a bound of zero, too.
         gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
-        proved = (gap >= 0.0) & ((scale > 0.0) | (gap == 0.0))  # what is not a number proves nothing, either
+        settled = (gap == 0.0) & xp.all(context.pull == 0.0, axis=1)
+        proved = (gap >= 0.0) & ((scale > 0.0) | settled)  # what is not a number proves nothing, either
         return xp.where(proved, gap, float("inf"))
 
     @property
