@@ -19,10 +19,12 @@ DATA     ?=
 
 VERSIONS := 3.11 3.12 3.13 3.14
 OLDEST   := .venv-oldest
+# From npm's cache, so that nothing is left in the tree.
+ESLINT   := npm exec --yes --package=eslint@10.15.0 -- eslint
 # The oldest versions of the dependencies have no wheels for the newest Python.
 OLDEST_PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo $(PYTHON))
 
-.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs release bench bench-compare clean
+.PHONY: help reproduce studio test test-all test-oldest test-versions campaign lint format types docs pictures release bench bench-compare clean
 help:
 	@echo "make reproduce   set up and run the main job: digits, and AR and USPS where they are found"
 	@echo "make studio      set up and open the page: try, label, audit, compare (DATA= for your own data)"
@@ -30,9 +32,10 @@ help:
 	@echo "make test-all    every test: long ones, and those that need torch or a browser, as well"
 	@echo "make test-oldest the tests with the oldest dependencies;  make test-versions   with every Python installed"
 	@echo "make campaign    100,000 problems against a reference, kills, bad inputs (PROBLEMS= SEED= MINUTES= KILLS=)"
-	@echo "make lint        ruff, mypy and the import contract;   make format   rewrite with ruff"
+	@echo "make lint        ruff, mypy, the import contract and eslint;   make format   rewrite with ruff"
 	@echo "make docs        the site, in docs/_build/html;   make release   wheel and sdist, checked in clean environments"
 	@echo "make bench       every benchmark;  make bench-compare REV=HEAD~20   times as multiples of an older commit's"
+	@echo "make pictures    the pictures of docs/studio.md, taken anew of the pages as they are"
 	@echo "make clean       forget the environment"
 
 $(BIN)/python:
@@ -112,7 +115,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@if command -v node >/dev/null; then for file in ancr/studio/static/*.js; do node --check --experimental-default-type=module $$file || exit 1; done; fi
+	@if ! command -v node >/dev/null; then echo "no node: the JavaScript of the studio is not linted" >&2; \
+	elif $(ESLINT) --version >/dev/null 2>&1; then $(ESLINT) ancr/studio/static tests/studio; \
+	else echo "eslint cannot be fetched: the JavaScript of the studio is only parsed" >&2; \
+		for file in ancr/studio/static/*.js; do node --check --experimental-default-type=module $$file || exit 1; done; fi
 
 types: $(VENV)/.test
 	$(BIN)/mypy
@@ -125,6 +131,10 @@ format: $(VENV)/.test
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python -m tests.links docs/_build/html
+
+# The pictures of docs/studio.md, in a browser; after a change of the studio's pages.
+pictures: $(VENV)/.all
+	$(BIN)/python -m docs.studio_pictures
 
 release: $(VENV)/.test
 	$(PIP) install -e '.[release]'

@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 from ancr import prepare, solve
 from ancr._core.compiling import compiling_now
 
-PIXELS, ALL_PIXELS, BANDS, ENDMEMBERS = 50_000, 1_000_000, 285, 30
+PIXELS, ALL_PIXELS, DRAWN, BANDS, ENDMEMBERS = 50_000, 1_000_000, 10_000, 285, 30
 SUM_WEIGHT = 1e4  # of the row that enforces Σc = 1, relative to the data
 
 
@@ -206,9 +206,9 @@ def streamed(endmembers, draw):
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "pixels.npy"
         image = np.lib.format.open_memmap(where, "w+", dtype=np.float32, shape=(ALL_PIXELS, BANDS))
-        for start in range(0, ALL_PIXELS, PIXELS):
-            image[start : start + PIXELS] = draw(PIXELS)
         del image
+        for start in range(0, ALL_PIXELS, DRAWN):  # a map that is closed holds no memory
+            np.load(where, mmap_mode="r+")[start : start + DRAWN] = draw(DRAWN)
         image = np.load(where, mmap_mode="r")
         shares = np.lib.format.open_memmap(Path(folder) / "shares.npy", "w+", shape=(ALL_PIXELS, ENDMEMBERS))
         begin, converged = time.perf_counter(), 0

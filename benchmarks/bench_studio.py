@@ -3,13 +3,17 @@
     python benchmarks/bench_studio.py                 # latencies
     python benchmarks/bench_studio.py --samples 100000
     python benchmarks/bench_studio.py --person        # one person labels 1,800, 10,000 and 50,000 samples, with fits
+    python benchmarks/bench_studio.py --person --samples 10000 --labels 500
+    python benchmarks/bench_studio.py --person --audit        # fits never rest
+    python benchmarks/bench_studio.py --person --table --samples 10000  # columns with units, prepared for each label
     python benchmarks/bench_studio.py --simulate      # labelling of Stanford 40 against benchmarks/labelling.py
 
 Stanford 40's features if they are found, otherwise random ones. The server is a process of its own; each number is the
 95th percentile (and the median) over all requests of a kind, of which 20 are on their way at any time.
 
 A person sends one request after the other, with a page that listens, while each label is followed by fits in a process
-beside. On a machine that others use, too, times are those of the machine: so a request that does nothing is timed among
+beside; these take a part of a core, as the printed share says, and with ``--audit`` an audit fills another all the
+time. On a machine that others use, too, times are those of the machine: so a request that does nothing is timed among
 the others, and the processor time of the server is told, which does not depend on who else is there.
 """
 
@@ -255,6 +259,12 @@ class Person:
         assert status == 200, answer
         return json.loads(answer)
 
+    async def audit(self, client):
+        """Begin an audit whenever none runs."""
+        while True:
+            await client.post("/api/start/audit", json={})
+            await asyncio.sleep(0.5)
+
     async def listen(self, client):
         """Take events as a page does."""
         async with client.stream("GET", "/api/events") as events:
@@ -268,13 +278,25 @@ class Person:
         )
 
 
-async def person(n_samples, n_labels):
+def write_table(path, X, labels):
+    """A CSV of columns with units."""
+    units = 10.0 ** (np.arange(X.shape[1]) % 5 - 1)
+    lines = [
+        ",".join([*(f"{value:.4g}" for value in row), label]) for row, label in zip(X * units, labels, strict=True)
+    ]
+    path.write_text("\n".join([",".join([*(f"c{j}" for j in range(X.shape[1])), "label"]), *lines]) + "\n")
+
+
+async def person(n_samples, n_labels, is_table, audits):
     """Times, processor time and memory while a person labels."""
     X, truth = digits(n_samples)
     labels = np.where(np.arange(n_samples) < n_samples - max(n_labels + 100, n_samples // 2), truth, "")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "data.npz"
-        np.savez(path, features=X, labels=labels)
+        path = Path(folder) / ("data.csv" if is_table else "data.npz")
+        if is_table:
+            write_table(path, X, labels)
+        else:
+            np.savez(path, features=X, labels=labels)
         server = Server(path)
         pid, one = server.process.pid, Person(server, truth)
         try:
@@ -286,15 +308,21 @@ async def person(n_samples, n_labels):
                 await settle(client, pid)
                 (beside,) = [child for child in children(pid) if busy(child) > 1]
                 before, times = memory(pid), (busy(pid), busy(beside), time.perf_counter())
+                audit = asyncio.create_task(one.audit(client)) if audits else None
                 await one.work(client, n_labels)
                 now = busy(pid), busy(beside), time.perf_counter()
+                if audit is not None:
+                    audit.cancel()
+                    await client.post("/api/cancel/audit", json={})
                 spent, fits, wall = np.subtract(now, times)
                 await settle(client, pid)
                 after = memory(pid)
                 page.cancel()
         finally:
             server.stop()
-    print(f"{n_samples} samples, {n_labels} labels, load {os.getloadavg()[0]:.1f}: {one.told()}")
+    kind = "rows with units" if is_table else "samples"
+    more = ", audits" if audits else ""
+    print(f"{n_samples} {kind}, {n_labels} labels{more}, load {os.getloadavg()[0]:.1f}: {one.told()}")
     each = f"{1000 * spent / n_labels:.1f} ms for a label, its answer and its news"
     print(f"  processor: {each}; fits {fits / wall:.0%} of a core")
     print(f"  memory: {before:.0f} → {after:.0f} MB, {after / before:.2f} of before", flush=True)
@@ -344,8 +372,10 @@ async def simulate(seed, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--samples", type=int, help="labelled ones, 4000 unless given; with --person all")
     parser.add_argument("--person", action="store_true")
+    parser.add_argument("--table", action="store_true", help="of a person: a table whose columns have units")
+    parser.add_argument("--audit", action="store_true", help="of a person: an audit runs all the time")
     parser.add_argument("--labels", type=int, default=2000, help="of a person, where there are more than 5,000 samples")
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("--seeds", type=int, default=2)
@@ -355,10 +385,11 @@ def main():
         for seed in range(options.seeds):
             asyncio.run(simulate(seed, options.rounds))
     elif options.person:
-        for n_samples in (1800, 10_000, 50_000):
-            asyncio.run(person(n_samples, min(options.labels, n_samples // 3)))
+        for n_samples in [options.samples] if options.samples else (1800, 10_000, 50_000):
+            n_labels = min(options.labels, n_samples // 3)
+            asyncio.run(person(n_samples, n_labels, options.table, options.audit))
     else:
-        asyncio.run(latencies(options.samples))
+        asyncio.run(latencies(options.samples or 4000))
 
 
 if __name__ == "__main__":

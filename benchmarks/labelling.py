@@ -146,6 +146,9 @@ def table():
             print(f"{name}, {method}: least lead {least:+.1f}; ahead by two standard errors in rounds {behind}")
 
 
+_TITLES = {"stanford40": "Stanford 40", "cub": "CUB", "usps": "USPS"}
+
+
 def draw(path):
     """One panel per data set, one line per method with its standard deviation over the seeds."""
     import matplotlib as mpl
@@ -164,7 +167,7 @@ def draw(path):
             labels, mean, spread = 1 + np.arange(accuracy.shape[1]), accuracy.mean(axis=0), accuracy.std(axis=0)
             axis.plot(labels, mean, styles[method], label=method, markersize=4)
             axis.fill_between(labels, mean - spread, mean + spread, alpha=0.2)
-        axis.set(title=name, xlabel="labels per class, on average")
+        axis.set(title=_TITLES.get(name, name), xlabel="labels per class, on average")
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("accuracy in %")
     axes[0][-1].legend(frameon=False)

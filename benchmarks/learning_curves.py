@@ -117,6 +117,9 @@ def _table(done):
     return "\n".join(lines) + "\n"
 
 
+_TITLES = {"stanford40": "Stanford 40", "cub200": "CUB", "cars": "Cars"}
+
+
 def _draw(done, path):
     """One panel per set, one line per method with its standard deviation over the draws."""
     import matplotlib as mpl
@@ -133,7 +136,9 @@ def _draw(done, path):
             mean, spread = (np.array([function(cell) for cell in cells]) for function in (np.mean, np.std))
             axis.plot(sizes, mean, style, label=name)
             axis.fill_between(sizes, mean - spread, mean + spread, alpha=0.2)
-        axis.set(title=dataset, xscale="log", xlabel="samples per class", xticks=sizes, xticklabels=map(str, sizes))
+        axis.set(
+            title=_TITLES[dataset], xscale="log", xlabel="samples per class", xticks=sizes, xticklabels=map(str, sizes)
+        )
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("accuracy in %")

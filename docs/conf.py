@@ -38,11 +38,12 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "code"
+toc_object_entries_show_parents = "hide"  # beside a class its methods, not the name of the class before each
 
 # What a person wants first comes first; examples that are not listed follow in the order of their names.
 _SECTIONS = {
     "start": ["digit_code", "few_labels", "choosing", "pipeline"],
-    "labels": ["wrong_labels", "labelling_loop", "calibration_reject"],
+    "labels": ["wrong_labels", "labelling_loop", "imbalance", "calibration_reject"],
     "use": ["compare", "model_file", "sharded"],
     "solve": ["unmixing", "deconvolution", "synthetic_control", "stacking", "certificate"],
     "methods": ["code_path", "relaxation", "kernels_moons", "kernels_digits", "lift", "early_stopping"],
@@ -81,6 +82,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # pages that only the search would find
     "min_reported_time": 60,
     "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"matplotlib|ancr\.classifiers\.displays|ancr\.labels\.audit_display",

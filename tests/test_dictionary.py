@@ -4,6 +4,8 @@ from sklearn.preprocessing import normalize
 
 from ancr import Dictionary
 from ancr._core.arrays import to_numpy, unit_rows
+from ancr.dictionary.products import Queries
+from tests.rational import rational
 
 
 def test_blocks_order_and_norms():
@@ -56,3 +58,16 @@ def test_rows_are_scaled_at_every_scale(arrays, dtype, powers):
     scaled = to_numpy(unit_rows(arrays(rows)))
     np.testing.assert_allclose(scaled, wanted, rtol=1e-4 if dtype == "f4" else 1e-13)
     assert scaled.dtype == dtype
+
+
+@pytest.mark.parametrize("query", [[0.0, 0.0], [1.0, -2.0]])
+def test_misfits_of_classes_whose_products_cancel(query):
+    """Products of 1e9 that cancel to 0.1: a Gram matrix has no digit of it, and no query shows that."""
+    atoms = np.array([[1.0e9, 0.25], [-1.0e9, 0.125], [1.0e9, -0.5], [3.0, 4.0]])
+    dictionary = Dictionary.build(atoms, [0, 0, 0, 1], normalize=False)
+    code = np.array([[0.5, 0.75, 0.25, 0.5]])
+    found = Queries.of(dictionary, np.array([query])).class_misfits(code)
+    x, c, y = rational(atoms), rational(code[0]), rational(query)
+    for k, members in enumerate([(0, 1, 2), (3,)]):
+        misfit = sum((y[i] - sum(c[j] * x[j][i] for j in members)) ** 2 for i in range(2))
+        assert found[0, k] == pytest.approx(float(misfit), rel=1e-9)

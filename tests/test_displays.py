@@ -119,6 +119,8 @@ def test_all_displays_take_the_same_arguments_in_the_same_order(fitted, digits, 
         assert shown.figure_ is axes.figure
         assert np.atleast_1d(shown.axes_)[0] is axes
         assert f"truth: {truth[0]}" in axes.get_title() or "true class" in axes.get_title()
+    alone = draw(fitted, Q[0], truth[0], **training)
+    assert alone.figure_.number in plt.get_fignums()  # a notebook shows it, also where the cell ends in a semicolon
 
 
 def test_log_probabilities_are_finite(digits):

@@ -109,7 +109,7 @@ def test_local_schedulers_and_plain_arrays(data):
     lazy = DaskClassifier(ancr.ANCRClassifier()).fit(X, y)
     expected = lazy.estimator_.residuals(Q)
     with dask.config.set(scheduler="threads"):
-        np.testing.assert_array_equal(lazy.residuals(da.from_array(Q, chunks=(8, 20))).compute(), expected)
+        assert_same(lazy.residuals(da.from_array(Q, chunks=(8, 20))).compute(), expected)
     np.testing.assert_array_equal(lazy.residuals(Q), expected)
     assert not pickle.loads(pickle.dumps(lazy)).__dict__.get("_resident")
 

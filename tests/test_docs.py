@@ -113,3 +113,28 @@ def test_solve():
         exec(code, names)
     assert names["solution"].verify().all()
     np.testing.assert_allclose(names["shares"], names["solution"].toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("other_use", "meaning"),
+    [
+        (r"κ\(|constant κ|\+ κ\)|\bkappa", "κ is the width of a kernel"),
+        (r"μ(?:_j)? = (?!λ(?:_j)? \+ γ/2)|μ‖|Vμ", "μ is λ + γ/2"),
+        (r"exp\(−γ|γ‖x − y‖|width γ", "γ is the relaxation"),
+        (r"β[₁₂]", "β is the weight of class terms"),
+        (r"α", "the weight of the ridge is λ"),
+        (r"Kendall's τ|[cx]_new = τ", "τ is the factor of the rank-one term in leave-one-out"),
+    ],
+)
+def test_a_symbol_has_one_meaning(other_use, meaning):
+    """The uses that the symbols of the glossary once had besides, in pages, docstrings and code."""
+    root = DOCS.parent
+    pages = [
+        *DOCS.glob("*.md"),
+        *(DOCS / "background").glob("*.md"),
+        *root.glob("*.md"),
+        *(root / "ancr").rglob("*.py"),
+    ]
+    for page in [*pages, *(root / "examples").rglob("*.py")]:
+        found = re.search(other_use, page.read_text(encoding="utf-8"))
+        assert found is None, f"{page}: {found and found[0]!r}, but {meaning}"

@@ -92,6 +92,16 @@ def test_what_numbers_samples():
     assert error_alone(np.zeros(50), numbers % 2) == 1.0
 
 
+def test_a_leak_is_named_beside_a_column_in_order():
+    """A table may have both, and the one is no reason to think that the data are easy."""
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]  # whose columns say little
+    table = np.column_stack([X, 1000 + np.cumsum(RNG.exponential(3, 150)), y + 0.01 * RNG.standard_normal(150)])
+    first, second = doubts(Samples.of(table, y.astype(str).tolist(), columns=("a", "b", "taken", "code")))
+    assert first.startswith("column 'taken' runs in order through the file")
+    assert second.startswith("column 'code' by itself predicts 100 % of held-out labels")
+
+
 def test_words_that_are_the_label_and_gaps():
     X, y = penguins()
     words = np.array(["adelie", "chinstrap", "gentoo"], dtype=object)[y]

@@ -259,6 +259,16 @@ def test_weights_of_words_never_become_dense(monkeypatch):
     assert pipeline.predict(frame).shape == (len(frame),)
 
 
+def test_a_search_learns_the_columns_once(monkeypatch):
+    fitted, frame = [], texts()
+    make_blocks = TableColumns._make_blocks
+    monkeypatch.setattr(
+        TableColumns, "_make_blocks", lambda self, rows: fitted.append(len(rows)) or make_blocks(self, rows)
+    )
+    ancr.table_pipeline().fit(frame[["question"]], frame["intent"])
+    assert fitted == [len(frame)]
+
+
 @pytest.mark.parametrize(("make", "label"), [(birds, "species"), (texts, "intent")])
 def test_the_defaults_of_python_and_command_line_are_the_same(make, label, tmp_path):
     half = np.arange(len(make())) // 4 % 2 == 0  # the texts begin in four ways, which both halves have
@@ -407,7 +417,7 @@ def test_training_samples_choose_whether_to_standardize():
     plan = ColumnPlan.of(components, names).settled(components, y[:600])
     assert plan.standardize is False
     assert "40 numbers; values are used as they are (nearest neighbours are right for" in plan.reason
-    assert "standardize=True if not)" in plan.reason
+    assert "override with standardize=True)" in plan.reason
     X, y = load_wine(return_X_y=True)
     assert ColumnPlan.of(X, [f"c{i}" for i in range(13)]).settled(X, y).standardize is True
 
@@ -419,8 +429,9 @@ def test_words_after_thousands_of_numbers_are_read_as_they_are_written(tmp_path)
     )
     vectors = read_samples(tmp_path / "late.csv").vectors
     assert vectors[:2, 0].tolist() == ["1.50", "1.50"]
-    (tmp_path / "late.csv").write_text("a,label\n" + "1.50,x\n" * 9000 + "low,y\n")
-    with pytest.raises(ValueError, match=r"row 9001 \(line 9002\), column 'a': 'low' is not a number"):
+    (tmp_path / "late.csv").write_text("a,label\n" + "1.50,x\n" * 9000 + "low,y\n" * 2)
+    also = "; 1 more cell of this column is not a number either"
+    with pytest.raises(ValueError, match=rf"row 9001 \(line 9002\), column 'a': 'low' is not a number.*{also}$"):
         read_samples(tmp_path / "late.csv")
 
 

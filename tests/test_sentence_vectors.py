@@ -99,7 +99,7 @@ def test_what_is_no_model_is_refused_in_one_line(model, tmp_path):
     own = shutil.copytree(model, tmp_path / "own")
     (own / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Module"}]')
     reasons = {
-        f"text:{tmp_path}": "is no sentence-transformers model: it has no modules.json",
+        f"text:{tmp_path}": "is not a sentence-transformers model: it has no modules.json",
         f"text:{own}": "brings code of its own (mine.Module), which is not run",
         "text:": "choose from number, yes/no, date, category, text, drop, id, group, text:MODEL",
     }

@@ -71,7 +71,7 @@ def test_answers_are_those_of_predict(client, penguins):
 ROW = {"length": 40.0, "depth": 18.0, "island": "Dream"}
 BAD = {
     "no JSON": (b'{"rows": [', 400, "the body is not JSON: "),
-    "NaN": (b'{"rows": [[NaN, 18.0, "Dream"]]}', 400, "the body is not JSON: NaN is no value of JSON"),
+    "NaN": (b'{"rows": [[NaN, 18.0, "Dream"]]}', 400, "the body is not JSON: NaN is not a JSON value"),
     "deep": (b"[" * 100_000, 400, "the body is not JSON: nested too deeply"),
     "bytes": (b"\xff\xfe\xfa", 400, "the body is not JSON: "),
     "list": ([ROW], 422, "expected an object such as"),
@@ -82,7 +82,11 @@ BAD = {
     "word": ({"rows": [{**ROW, "length": "long"}]}, 422, "rows, row 1, column 'length': 'long' is not a number"),
     "infinite": (b'{"rows": [[1e999, 1.0, "Dream"]]}', 422, "rows, row 1, column 'length': 'inf' is infinite"),
     "digits": (b'{"rows": [[' + b"9" * 5000 + b', 1.0, "Dream"]]}', 422, "rows, row 1, column 'length': 'inf'"),
-    "nested": ({"rows": [[[1.0], 1.0, "Dream"]]}, 422, "row 1, column 'length': '[1.0]' is no number and no text"),
+    "nested": (
+        {"rows": [[[1.0], 1.0, "Dream"]]},
+        422,
+        "row 1, column 'length': '[1.0]' is neither a number nor a text",
+    ),
     "scalar": ({"rows": [3]}, 422, "row 1 is '3', but expected names with values"),
     "top": ({"rows": [ROW], "top": 1e9}, 422, "top must be a whole number from 0 to 100"),
     "many": ({"rows": [ROW] * 201}, 413, "201 rows, but at most 200 can be sent at once"),
@@ -206,7 +210,7 @@ def test_what_cannot_be_served_is_one_line(penguins, tmp_path):
     for arguments, words in [
         ([tmp_path / "no.npz"], "is not an ancr model"),
         ([tmp_path / "absent.npz"], "does not exist"),
-        ([penguins / "model.npz", "--host", "203.0.113.7"], "--host 203.0.113.7 is no address of this machine"),
+        ([penguins / "model.npz", "--host", "203.0.113.7"], "--host 203.0.113.7 is not an address of this machine"),
     ]:
         result = invoke(["serve", *arguments, "--port", "0"])
         assert result.exit_code == 1

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _get_feature_names
 
 import ancr
 from ancr import Space
+from ancr._core.compiling import compiling_now
 from ancr.features import Eigenfaces
 from ancr.model_selection import RejectOption
 from ancr.solvers import ADMM
@@ -185,12 +186,14 @@ SPARSE = [
 @pytest.mark.parametrize("classifier", SPARSE, ids=lambda c: type(c).__name__)
 def test_sparse_samples_give_the_answers_of_dense_ones(classifier, n_features):
     X, y, Q = sparse_samples(n_features)
-    thin, thick = clone(classifier).fit(X, y), clone(classifier).fit(X.toarray(), y)
-    assert thin.n_features_in_ == n_features
-    np.testing.assert_allclose(thin.residuals(Q), thick.residuals(Q.toarray()), atol=1e-9)
-    np.testing.assert_allclose(thin.predict_proba(Q), thick.predict_proba(Q.toarray()), atol=1e-9)
-    np.testing.assert_array_equal(thin.predict(Q.toarray()), thick.predict(Q.toarray()))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(thin)).predict(Q), thin.predict(Q))
+    with compiling_now():  # searches and answers before and after kernels are compiled agree to 1e-8, not to the digit
+        thin, thick = clone(classifier).fit(X, y), clone(classifier).fit(X.toarray(), y)
+        assert thin.n_features_in_ == n_features
+        np.testing.assert_allclose(thin.residuals(Q), thick.residuals(Q.toarray()), atol=1e-9)
+        # A temperature below one divides what residuals differ by.
+        np.testing.assert_allclose(thin.predict_proba(Q), thick.predict_proba(Q.toarray()), atol=1e-8)
+        np.testing.assert_array_equal(thin.predict(Q.toarray()), thick.predict(Q.toarray()))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(thin)).predict(Q), thin.predict(Q))
 
 
 def test_texts_go_through_a_pipeline_without_a_dense_matrix(monkeypatch):

@@ -274,7 +274,7 @@ def test_a_broken_image_and_an_empty_class_stop_no_command(folder, tmp_path):
         left_out = [line for line in result.stderr.splitlines() if str(broken) in line]
         assert len(left_out) == 1, result.stderr
         assert "1 file cannot be read as an image and is left out" in left_out[0]
-        assert "class 'empty' is empty" in result.stderr
+        assert "Class 'empty' is empty" in result.stderr
         assert invoke([*command, "--strict"]).stderr.endswith(
             f"Error: {broken} cannot be read as an image: it is damaged, or not an image of a known kind\n"
         )
@@ -418,7 +418,10 @@ def test_a_model_of_extracted_features_is_that_of_the_folder(folder, tmp_path, f
     assert answers_of(tmp_path / "extracted.npz", folder, tmp_path) == expected
     assert answers_of(tmp_path / "direct.npz", tmp_path / "vectors.npz", tmp_path) == expected
     image = next((folder / "light").glob("*.png"))
-    assert answers_of(tmp_path / "extracted.npz", image, tmp_path) == {image.name: expected[image.name]}
+    ((name, (label, probability)),) = answers_of(tmp_path / "extracted.npz", image, tmp_path).items()
+    assert (name, label) == (image.name, expected[name][0])
+    # One row takes another path through BLAS than many, and pixels are in single precision.
+    assert float(probability) == pytest.approx(float(expected[name][1]), rel=1e-5)
 
 
 def test_images_are_compared_by_hog_everywhere_unless_asked(folder, tmp_path):

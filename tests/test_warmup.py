@@ -79,9 +79,9 @@ def start(tmp_path):
     places = {"HOME": tmp_path / "home", "ANCR_CACHE": tmp_path / "home", "TMPDIR": tmp_path, "PYTHONPATH": tmp_path}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
 
-    def run(may_write=""):
+    def run(may_write="", first=""):
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, may_write],
+            [sys.executable, "-c", f"{first}\n{READ_ONLY}", may_write],
             env=inherited | {name: str(place) for name, place in places.items()},
             cwd=tmp_path,
             capture_output=True,
@@ -104,6 +104,15 @@ def test_nothing_can_be_written(start):
     # An image that was warmed up and is then run read-only reads what is there, and has nothing to say.
     assert start("__pycache__") == ("(1, -0.25) 0 True", [])
     assert start() == ("(1, -0.25) 1 True", [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a full disk is made by a limit of Linux")
+def test_a_full_disk_keeps_nothing_and_stops_nothing(start):
+    # An index fits into 600 bytes, the code does not.
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (600, -1))"
+    assert start("__pycache__", full) == ("(1, -0.25) 0 False", [])
+    assert start("__pycache__") == ("(1, -0.25) 0 True", [])
+    assert start("__pycache__") == ("(1, -0.25) 1 True", [])
 
 
 @pytest.mark.all

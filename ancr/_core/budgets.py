@@ -1,10 +1,12 @@
 """All memory limits, how much memory a block of work may take where an array lives, and what to do if there is less."""
 
+import mmap
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from sklearn import get_config
 
 from ancr._core.array_api import Array
@@ -62,6 +64,13 @@ def release(array: Array) -> None:
         import cupy
 
         cupy.get_default_memory_pool().free_all_blocks()
+
+
+def forget_read(rows: Any) -> None:
+    """Give back the memory that holds what was read of a memory map; a map that keeps its changes to itself is left."""
+    file: Any = getattr(rows, "_mmap", None)
+    if isinstance(rows, np.memmap) and rows.mode != "c" and hasattr(file, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+        file.madvise(mmap.MADV_DONTNEED)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -5,7 +5,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -139,12 +139,25 @@ def _keeps(dispatcher: Any, folder: Path | None = None) -> bool:
     before = settings.CACHE_DIR
     settings.CACHE_DIR = before if folder is None else str(folder)
     try:
-        dispatcher.enable_caching()
+        dispatcher._cache = _Cache(dispatcher.py_func)
     except RuntimeError:  # no place that can be written
         return False
     finally:
         settings.CACHE_DIR = before
     return True
+
+
+class _Cache(FunctionCache):
+    """A cache that a full disk leaves as it is: what was compiled serves this process."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, if it can be kept."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            _announcer.lost = True
+            with suppress(OSError):  # it may list code that was not written, in the place of older code
+                Path(self._cache_file._index_path).unlink()
 
 
 class _ReadOnlyCache(FunctionCache):

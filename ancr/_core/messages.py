@@ -62,6 +62,21 @@ def shown_cells(cells: Sequence[tuple[str, str]], most: int = 8, longest: int = 
     return " · ".join([*parts, "…"] if len(cells) > most else parts)
 
 
+def shown_chance(probability: float) -> str:
+    """A probability with three digits; one that is neither 0 nor 1 is not shown as if it were.
+
+    Examples
+    --------
+    >>> from ancr._core.messages import shown_chance
+    >>> [shown_chance(value) for value in (0.0831, 0.0002, 0.9998, 1.0)]
+    ['0.083', '< 0.001', '> 0.999', '1.000']
+    """
+    text = f"{probability:.3f}"
+    if 0.0 < probability < 1.0 and text in ("0.000", "1.000"):
+        return "< 0.001" if text == "0.000" else "> 0.999"
+    return text
+
+
 def shown_time(seconds: float) -> str:
     """A duration for people: ``850 µs``, ``12 ms``, ``3.2 s``, ``2 min 5 s``, ``1 h 10 min``.
 

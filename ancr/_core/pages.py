@@ -5,6 +5,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from ancr._core.messages import shown_chance
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -34,5 +36,5 @@ def _environment(package: str) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["zip"] = zip
+    environment.filters.update(zip=zip, chance=shown_chance)
     return environment

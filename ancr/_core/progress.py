@@ -22,6 +22,8 @@ class LineProgress:
     ----------
     total : int or None
         Number of steps; None if unknown.
+    left : callable or None
+        Estimates the seconds left, or returns None; without it the steps so far do.
     clock : callable
         Seconds, for tests.
 
@@ -41,26 +43,38 @@ class LineProgress:
         total: int | None,
         description: str,
         *,
+        left: Callable[[], float | None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         stream: TextIO | None = None,
     ) -> None:
         self._total, self._description, self._clock, self._stream = total, description, clock, stream
+        self._estimate = left
         self._done, self._start = 0, clock()
         self._next = self._start + _FIRST
 
     def advance(self, steps: int = 1, remark: str = "") -> None:
-        """Count steps, and print a line if the last one is some time ago."""
+        """Count steps, none to look only, and print a line if the last one is some time ago."""
         self._done += steps
         now = self._clock()
         if now < self._next or self._done == self._total:
             return
         self._next = now + _EVERY
-        of = f" of {self._total}, about {self._left(now)} left" if self._total else ""
+        left = self._left(now)
+        of = f" of {self._total}{_shown_left(left)}" if self._total else ""
         line = f"{self._description}: {self._done}{of}{'; ' if remark else ''}{remark}"
         print(line, file=self._stream or sys.stderr, flush=True)
 
-    def _left(self, now: float) -> str:
-        return shown_time((now - self._start) / self._done * ((self._total or 0) - self._done))
+    def _left(self, now: float) -> float | None:
+        if self._estimate is not None:
+            return self._estimate()
+        return (now - self._start) / self._done * ((self._total or 0) - self._done) if self._done else None
+
+
+def _shown_left(seconds: float | None) -> str:
+    """The time left, after a comma; what takes longer than estimated is not said to be done in no time."""
+    if seconds is None:
+        return ""
+    return f", about {shown_time(seconds)} left" if seconds > 0 else ", longer than estimated"
 
 
 @contextmanager
@@ -97,22 +111,25 @@ def progress_bar(
 
 
 @contextmanager
-def progress_bars(totals: Mapping[str, int]) -> Iterator[Callable[[str, str], None]]:
-    """Show one bar per name, and one for all of them.
+def progress_bars(
+    totals: Mapping[str, int], left: Callable[[], float | None] = lambda: None
+) -> Iterator[Callable[..., None]]:
+    """Show one bar per name, and one for all of them with the time left, which ``left()`` estimates in seconds.
 
     Yields
     ------
     callable
         ``advance(name, remark)``, to call after each step; the remark, such as a result so far, stands beside the name.
+        ``advance()`` only looks at the time.
     """
     from rich.progress import MofNCompleteColumn
 
     if not _is_terminal():
-        lines, remarks = LineProgress(sum(totals.values()), "cells"), dict.fromkeys(totals, "")
+        lines, remarks = LineProgress(sum(totals.values()), "cells", left=left), dict.fromkeys(totals, "")
 
-        def count(name: str, remark: str = "") -> None:
-            remarks[name] = remark
-            lines.advance(1, ", ".join(f"{each} {text}" for each, text in remarks.items() if text))
+        def count(name: str = "", remark: str = "") -> None:
+            remarks.update({name: remark} if name else {})
+            lines.advance(bool(name), ", ".join(f"{each} {text}" for each, text in remarks.items() if text))
 
         yield count
         return
@@ -120,9 +137,10 @@ def progress_bars(totals: Mapping[str, int]) -> Iterator[Callable[[str, str], No
         tasks = {name: bars.add_task(name, total=total) for name, total in totals.items()}
         everything = bars.add_task("all", total=sum(totals.values()))
 
-        def advance(name: str, remark: str = "") -> None:
-            bars.update(tasks[name], advance=1, description=f"{name} {remark}".strip())
-            bars.advance(everything)
+        def advance(name: str = "", remark: str = "") -> None:
+            if name:
+                bars.update(tasks[name], advance=1, description=f"{name} {remark}".strip())
+            bars.update(everything, advance=bool(name), description=f"all{_shown_left(left())}")
 
         yield advance
 

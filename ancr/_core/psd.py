@@ -57,9 +57,20 @@ def psd_inverse(matrix: Array, ridge: float) -> Array:
     half = aside(lambda: _upper_half_of_inverse(matrix), len(matrix) ** 3)
     if half is None:
         return _through_eigenvalues(matrix, ridge)(identity_like(matrix))
-    inverse = half + half.T
-    inverse[np.diag_indices_from(inverse)] *= 0.5
-    return inverse
+    return _both_halves(half)
+
+
+def inverse_of_factor(lower: np.ndarray) -> np.ndarray:
+    """(LLᵀ)⁻¹, C-ordered, for a lower triangle L that is zero above."""
+    (potri,) = lapack.get_lapack_funcs(("potri",), (lower,))
+    return _both_halves(aside(lambda: potri(lower, lower=True)[0], 2.0 * len(lower) ** 3 / 3.0))
+
+
+def _both_halves(half: np.ndarray) -> np.ndarray:
+    """The symmetric matrix with this triangle, the other half of which is zero."""
+    matrix = half + half.T
+    matrix[np.diag_indices_from(matrix)] *= 0.5
+    return matrix
 
 
 def _upper_half_of_inverse(matrix: np.ndarray) -> np.ndarray | None:

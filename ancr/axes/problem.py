@@ -101,6 +101,10 @@ class Problem:
         dictionary = self.standard_form.problem.dictionary
         return dictionary.located.about_weighted_mean if dictionary.has_coordinates else dictionary
 
+    def asked(self, queries: Queries) -> Queries:
+        """The queries with prices as they matter: on Σc = 1 less the least, since one that all share is a constant."""
+        return queries.from_least_price if self.constraint.sums_to_one else queries
+
     def objective(self, queries: Queries, codes: Any) -> Array:
         """‖y‖² + cᵀHc − 2bᵀc + absolute·‖c‖₁ for each query, and what it pays; without the price of a relaxation."""
         form = self.standard_form
@@ -164,9 +168,8 @@ class StandardForm:
         return self.problem.quadratic.target / (self.problem.quadratic.gram or 1.0)
 
     def queries(self, given: Queries) -> Queries:
-        """Queries in standard form: on Σc = 1 the least price is zero, since one that all atoms share is a constant."""
-        moved = given.seen_by(self.problem.dictionary, self.query_scale)
-        return moved.from_least_price if given.terms and self.problem.constraint.sums_to_one else moved
+        """Queries in standard form, with prices as they matter."""
+        return self.problem.asked(given).seen_by(self.problem.dictionary, self.query_scale)
 
     def size(self, queries: Queries) -> Array:
         """‖y − centre‖² of each query in standard form, never below what rounding leaves."""

@@ -176,12 +176,12 @@ class Set(AxisObject, ABC):
     def repaired(self, codes: Codes) -> Codes:
         """Codes that lie in the set up to rounding, moved into it: what the gap of a certificate speaks of.
 
-        For a set of one's own that is their projection.
+        For a custom set that is their projection.
         """
         return self.project(dense(codes))
 
     def support(self, pull: Array) -> Array:
-        """max of pᵀv over the points v of the set, for each row p: the certificate of a set of one's own rests on it.
+        """max of pᵀv over the points v of the set, for each row p: the certificate of a custom set rests on it.
 
         Infinite where there is no maximum, and by default, which certifies nothing.
         """

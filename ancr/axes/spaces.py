@@ -368,7 +368,7 @@ class _Coordinates:
         return self._values(rows) @ self._map
 
 
-# What `space` may be: the name of a kernel, a kernel of one's own, or a space.
+# What `space` may be: the name of a kernel, a custom kernel, or a space.
 SpaceLike = str | Callable[..., Any] | Space
 SPACE_CONSTRAINTS: list[Any] = [_NAMED, Space, callable]
 

@@ -28,6 +28,8 @@ from ancr.certificate.rounding import BoundContext, lengths_of
 
 # An atom is tight if its pull is this close to zero, and so many at most are looked at.
 _TIGHT, _MOST_TIGHT = (1e-12, 1e-9, 1e-6), 1000
+# The most steps to better codes for one bound.
+_MOST_STEPS = 5
 
 
 def bound_on_gap(context: BoundContext) -> Array:
@@ -55,6 +57,14 @@ def supported_bound(context: BoundContext) -> Array:
 
     By convexity f(c) − f* ≤ ⟨∇f, c⟩ − min ⟨∇f, v⟩ over the points v of the set.
     """
+    bounds, constraint = _by_corners(context), context.problem.constraint
+    if not (constraint.sums_to_one and (constraint.plain or constraint.highest < float("inf"))):
+        return bounds
+    # Where pulls cancel, a code may be better than its pulls can prove. Few need this.
+    return _improved(context, bounds, partial(_on_better_support, bound=_by_corners), context.tolerated)
+
+
+def _by_corners(context: BoundContext) -> Array:
     constraint, level = context.problem.constraint, row_dots(context.codes, context.pull)
     bound = 2.0 * (constraint.support(context.raised_pull) - level + context.code_slack)
     if context.hessian.ridge_is_lost or not constraint.nonnegative:
@@ -104,21 +114,28 @@ def orthant_bound(context: BoundContext) -> Array:
     p_j/(He)_j, and f(c) + wᵀHw = −2pᵀc + 2ε·eᵀHc + ε²·eᵀHe. With prices b need not lie in the range of H, on which
     the other bounds without a ridge rest.
     """
-    bounds = _lifted(context, *context.hessian.interior_direction)
     if not context.hessian.ridge_is_lost:
-        return _smaller(bounds, _by_strong_convexity(context, context.pull))
+        # The digits of a code in single precision are more than a weak ridge can prove, but a code beside it has more.
+        improve = partial(_on_better_support, bound=_lifted_with_ridge)
+        return _improved(context, _lifted_with_ridge(context), improve, context.tolerated)
+    bounds = _lifted(context, *context.hessian.interior_direction)
     if context.is_priced:
         return _improved(context, bounds, partial(_by_tight_atoms, _lifted_on))
     bounds = _smaller(bounds, _by_curvature(context))  # codes that interpolate leave no pull
     bounds = _improved(context, bounds, partial(_by_tight_atoms, _on_a_face))
-    return _improved(context, bounds, _on_better_support)
+    return _improved(context, bounds, partial(_on_better_support, bound=_lifted_or_on_a_face))
+
+
+def _lifted_with_ridge(context: BoundContext) -> Array:
+    bounds = _lifted(context, *context.hessian.interior_direction)
+    return _smaller(bounds, _by_strong_convexity(context, context.pull))
 
 
 def l1_bound(context: BoundContext) -> Array:
     """f(c) less the dual objective at the residual, scaled until no atom pulls harder than half the ℓ1 weight.
 
     With all squares of the objective stacked into one, ‖r‖², its gradient over the atoms is −2p and rᵀXc = pᵀc. The
-    residual scaled by s is a dual point, and the difference is (1 − s)²‖r‖² + μ‖c‖₁ − 2s·pᵀc.
+    residual scaled by s is a dual point, and the difference is (1 − s)²‖r‖² + ω‖c‖₁ − 2s·pᵀc, with ω the ℓ1 weight.
     """
     quadratic, xp = context.quadratic, context.dictionary.xp
     signed = not context.problem.constraint.nonnegative
@@ -126,7 +143,7 @@ def l1_bound(context: BoundContext) -> Array:
     hardest = xp.max(pulls / quadratic.multiples_like(pulls), axis=1)
     shrink = xp.clip(quadratic.absolute / 2.0 / xp.clip(hardest, float(np.finfo(float).tiny), None), None, 1.0)
     if context.dictionary.knows_lengths:
-        squares = quadratic.squares(context.queries, context.codes)
+        squares = context.at_most(quadratic.squares(context.queries, context.codes))
     else:  # ‖r‖² of a residual in the span of the atoms
         length = lengths_of(context.pull) + lengths_of(context.slack)
         squares = length**2 / context.hessian.curvature if not context.hessian.lost_share else float("inf")
@@ -195,10 +212,10 @@ def _least(context: BoundContext, bound: Array, slope: Array) -> Array:
 def _by_curvature(context: BoundContext) -> Array:
     """‖p‖²/σ, on Σc = 1 for p less its mean: no set allows less than no inequalities at all.
 
-    Without a ridge this needs a pull in the range of H, which prices may leave.
+    Without a ridge this needs a pull in the range of H, which prices may leave unless that is everything.
     """
-    pull = context.pull
-    if context.is_priced and context.hessian.ridge_is_lost:
+    pull, hessian = context.pull, context.hessian
+    if context.is_priced and hessian.ridge_is_lost and not hessian.has_all_directions:
         return namespace(pull).full_like(pull[:, 0], float("inf"))
     if context.problem.constraint.sums_to_one:
         pull = pull - namespace(pull).mean(pull, axis=1, keepdims=True)
@@ -261,13 +278,15 @@ def _excess(context: BoundContext, image: Array) -> Array:
     return xp.where(met, excess, float("inf"))
 
 
-def _improved(context: BoundContext, bounds: Array, improve: Callable[[BoundContext, float], float]) -> Array:
+def _improved(
+    context: BoundContext, bounds: Array, improve: Callable[[BoundContext, float], float], enough: Array | None = None
+) -> Array:
     """Bounds with those that are not good enough replaced by ``improve(query, good)``, where that is less.
 
-    ``good`` is the bound that is good enough for a query.
+    ``good`` is the bound that is good ``enough`` for a query.
     """
-    good, improved = to_numpy(context.good), np.array(to_numpy(bounds))
-    for row in np.flatnonzero(~(improved <= good)).tolist():
+    good, improved = to_numpy(context.good if enough is None else enough), np.array(to_numpy(bounds))
+    for row in np.flatnonzero(~((improved <= good) | to_numpy(context.is_refuted))).tolist():
         improved[row] = np.fmin(improved[row], improve(context.row(row), good[row]))
     return like(improved, context.pull)
 
@@ -295,11 +314,24 @@ def _near_a_face(one: BoundContext, tight: np.ndarray) -> float:
     return float(_lifted_near(one, *one.hessian.own_direction(tight))[0])
 
 
-def _on_better_support(one: BoundContext, good: float) -> float:
-    """Codes in single precision pull a little at their own atoms: better ones on the same support do not."""
-    step = step_on_support(one)
-    if step is None:
-        return np.inf
-    better, fall = one.moved(step)
-    first = _improved(better, _lifted(better, None, 0.0), partial(_by_tight_atoms, _on_a_face))
-    return float((better.of_given(first) + fall)[0])
+def _lifted_or_on_a_face(one: BoundContext) -> Array:
+    return _improved(one, _lifted(one, None, 0.0), partial(_by_tight_atoms, _on_a_face))
+
+
+def _on_better_support(one: BoundContext, good: float, bound: Callable[[BoundContext], Array]) -> float:
+    """The bound for better codes on the same support plus the way to them, where atoms in use pull unequally.
+
+    They do in codes in single precision, and where the solver's pulls cancel.
+    """
+    least, way = np.inf, 0.0
+    for _ in range(_MOST_STEPS):
+        step = step_on_support(one)
+        if step is None:
+            break
+        one, fall = one.moved(step)
+        way += float(fall[0])
+        found = float(one.of_given(bound(one))[0]) + way
+        pays, least = found < 0.5 * least, float(np.fmin(least, found))
+        if least <= good or not pays:
+            break
+    return least

@@ -9,11 +9,16 @@ import numpy as np
 from scipy.linalg import eigvalsh, svdvals
 
 from ancr._core.arrays import Array, dense, to_numpy
+from ancr._core.psd import about_mean
 from ancr.certificate.hessian import EPS, Hessian
 from ancr.certificate.rounding import BoundContext
 
 # The most atoms of a support that is solved again for a bound.
 _MOST_USED = 1000
+# An atom is at its cap if no more than this share of it is missing: codes in single precision have seven digits.
+_AT_CAP = 1e-6
+# The most times that atoms leave such a support.
+_MOST_ROUNDS = 10
 
 
 def face_bound(context: BoundContext, tight: np.ndarray) -> float:
@@ -50,15 +55,44 @@ def _least_of_units(hessian: Hessian, atoms: np.ndarray) -> float:
 
 
 def step_on_support(context: BoundContext) -> Array | None:
-    """A step to better codes for one query of the orthant, over the atoms in use; None if one would turn negative."""
+    """A step to better codes for one query, over the atoms in use and those that surely pull harder; None if none.
+
+    On Σc = 1 the sum of a step is zero. Atoms that would turn negative leave, those that would exceed a cap stop there,
+    and the others make up for them; atoms at the cap move if they surely pull less.
+    """
     code, lengths = to_numpy(dense(context.codes))[0], to_numpy(context.hessian.atom_lengths)
-    used = np.flatnonzero((code > 0.0) & (lengths > 0.0))
+    pull, slack, plane = to_numpy(context.pull)[0], to_numpy(context.slack)[0], context.problem.constraint.sums_to_one
+    cap = context.problem.constraint.highest
+    at_cap = code >= cap * (1.0 - _AT_CAP)
+    between = np.where(at_cap, 0.0, code)
+    level = (pull @ between / between.sum() if between.any() else pull[at_cap].min(initial=np.inf)) if plane else 0.0
+    moves = np.where(at_cap, pull + slack < level, (code > 0.0) | (pull - slack > level))
+    used = np.flatnonzero(moves & (lengths > 0.0))
     if not 0 < len(used) <= _MOST_USED:
         return None
-    own, step = lengths[used], np.zeros_like(code)
-    matrix = context.hessian.unit_rows(used)[:, used] / own
-    step[used] = np.linalg.lstsq(matrix, to_numpy(context.pull)[0, used] / own, rcond=1e-14)[0] / own
-    return None if (code + step < 0.0).any() else context.dictionary.like(step[None, :])
+    own, step = np.ones(len(used)) if plane else lengths[used], np.zeros_like(code)
+    code, pull, most = code[used] * own, pull[used] / own, cap * own
+    matrix = context.hessian.unit_rows(used)[:, used] * (lengths[used, None] / own[:, None]) / own
+    change, kept = np.zeros(len(used)), np.ones(len(used), bool)
+    for _ in range(_MOST_ROUNDS):
+        left, system = pull[kept] - matrix[np.ix_(kept, ~kept)] @ change[~kept], matrix[np.ix_(kept, kept)]
+        if plane:  # what the others leave is shared out first
+            even = np.full(len(left), -change[~kept].sum() / len(left))
+            left, system = left - system @ even, about_mean(about_mean(system).T)
+            found = np.linalg.lstsq(system, left - left.mean(), rcond=1e-14)[0]
+            change[kept] = even + found - found.mean()
+        else:
+            change[kept] = np.linalg.lstsq(system, left, rcond=1e-14)[0]
+        inside = np.clip(code + change, 0.0, most)
+        outside = kept & (inside != code + change)
+        if not outside.any():
+            step[used] = change / own
+            return context.dictionary.like(step[None, :])
+        change[outside] = (inside - code)[outside]
+        kept &= ~outside
+        if not kept.any():
+            break
+    return None
 
 
 def newton_step(context: BoundContext) -> Array:

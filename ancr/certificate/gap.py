@@ -12,12 +12,14 @@ from ancr._core.arrays import Array, in_double, row_sums, take_columns, take_row
 from ancr.axes.problem import Problem
 from ancr.certificate.bounds import bound_on_gap
 from ancr.certificate.hessian import EPS, Hessian
-from ancr.certificate.rounding import BoundContext
+from ancr.certificate.rounding import LONG, LONG_EPS, BoundContext, LongBoundContext
 from ancr.dictionary.products import Queries
 from ancr.dictionary.terms import patterns
 
 # A gap above this is worth another look.
 _PROOF = 1e-9
+# The most entries of atoms that are read for bounds in the longest numbers, over all queries of a block.
+_MOST_ENTRIES = 10_000_000
 
 
 class Certificate:
@@ -38,29 +40,35 @@ class Certificate:
         So 1e-8 means that f(c) is within 1e-6 of f*. Without a ridge f* may be zero: an f(c) that is rounding beside
         the query, the best single atom or the longest one counts as that much; ``docs/exact.md`` has the numbers.
         """
-        form, problem = self._hessian.form, self._hessian.problem
-        dictionary, xp = problem.dictionary, problem.dictionary.xp
-        queries, codes = queries.in_double, in_double(codes)
+        problem, dictionary, xp = self._hessian.problem, self._hessian.dictionary, self._hessian.dictionary.xp
+        queries, codes = problem.asked(queries.in_double), in_double(codes)
         if queries.excluded is not None and not self._heeds_exclusions:
             return self._over_atoms_left(queries, codes)
         if not dictionary.is_convex:  # all bounds rest on convexity
             return xp.full_like(queries.rows[:, 0], float("inf"))
         if problem.relaxation is None:  # codes in single precision sum to one up to their last digit
             codes = problem.constraint.repaired(codes)
-        context = BoundContext(self._hessian, *_at_length_one(problem, form.queries(queries), codes))
-        bound, scale = (
-            xp.where(context.queries.inconsistent_with_gram, float("inf"), bound_on_gap(context)),
-            context.scale,
-        )
+        context, bound = self._bounds(queries, codes)
+        scale = context.scale
+        # A zero query over zero atoms has scale zero, and nothing pulls. Otherwise a scale of zero proves nothing:
+        # numbers so small that their products are zero have a bound of zero, too, unless a zero code is the optimum.
+        gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
+        quiet = context.pull == 0.0 if queries.excluded is None else (context.pull == 0.0) | queries.excluded
+        settled = (gap == 0.0) & xp.all(quiet, axis=1) & xp.all(queries.rows == 0.0, axis=1)
+        proved = (gap >= 0.0) & ((scale > 0.0) | settled)  # what is not a number proves nothing, either
+        return xp.where(context.stays_zero, 0.0, xp.where(proved, gap, float("inf")))
+
+    def _bounds(self, queries: Queries, codes: Any) -> tuple[BoundContext, Array]:
+        """What bounds are computed from, and the best of them, in the units of the standard form."""
+        dictionary, xp = self._hessian.dictionary, self._hessian.dictionary.xp
+        moved = self._hessian.form.queries(queries)
+        context = BoundContext(self._hessian, *_at_length_one(self._hessian.problem, moved, codes))
+        bound = xp.where(context.queries.inconsistent_with_gram, float("inf"), bound_on_gap(context))
         if dictionary.knows_lengths:
             bound = xp.where(bound <= context.proved, bound, context.proved)  # what is not a number is no bound
-            bound = self._about_queries(queries, codes, bound, scale)
-        # A zero query over zero atoms has scale zero, and nothing pulls. Otherwise a scale of zero proves nothing:
-        # numbers so small that their products are zero have a bound of zero, too.
-        gap = xp.clip(bound, 0.0, None) / xp.where(scale > 0.0, scale, xp.ones_like(scale))
-        settled = (gap == 0.0) & xp.all(context.pull == 0.0, axis=1)
-        proved = (gap >= 0.0) & ((scale > 0.0) | settled)  # what is not a number proves nothing, either
-        return xp.where(proved, gap, float("inf"))
+            bound = self._about_queries(queries, codes, bound, context)
+            bound = self._in_long(queries, context, bound)
+        return context, bound
 
     @property
     def _heeds_exclusions(self) -> bool:
@@ -82,7 +90,7 @@ class Certificate:
                 gaps[rows] = to_numpy(part(some, take_columns(take_rows(codes, rows), kept)))
         return self._given.dictionary.like(gaps)
 
-    def _about_queries(self, queries: Queries, codes: Any, bound: Array, scale: Array) -> Array:
+    def _about_queries(self, queries: Queries, codes: Any, bound: Array, context: BoundContext) -> Array:
         """Bounds with those that are too large for a proof computed again, each about its own query.
 
         Where lengths differ by decades, the mean atom is far from a query beside short atoms, and what rounding does
@@ -94,17 +102,39 @@ class Certificate:
         if not (moves and problem.constraint.has_inequalities and not problem.dictionary.is_non_numpy):
             return bound
         better, apart = np.array(bound), np.abs(row_sums(codes) - 1.0) + dictionary.n_atoms * EPS
-        for row in np.flatnonzero(~(better <= _PROOF * scale) & (apart < 0.1)).tolist():
+        enough = (better <= _PROOF * context.scale) | context.is_refuted
+        for row in np.flatnonzero(~enough & (apart < 0.1)).tolist():
             near = dictionary.located.with_atoms(dictionary.atoms - queries.rows[row])
             hessian = Hessian(replace(problem, dictionary=near, fixed_origin=True))
             own = queries.take(slice(row, row + 1))
             zero = hessian.form.queries(Queries.of(near, np.zeros((1, near.n_features)), terms=own.settled_terms))
-            context = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
+            about = BoundContext(hessian, zero, codes[row : row + 1, :], sums_by_scaling=True)
             # A code whose sum is nearly one is scaled to it, which changes f by at most four times as much.
-            found = bound_on_gap(context)[0] + 4.0 * apart[row] * context.value[0]
+            found = bound_on_gap(about)[0] + 4.0 * apart[row] * about.value[0]
             # Atoms about a query may be twice as long as those about the mean, and need other units.
             better[row] = np.fmin(better[row], found / hessian.form.factor / hessian.form.factor)
         return better
+
+    def _in_long(self, queries: Queries, context: BoundContext, bound: Array) -> Array:
+        """Bounds that do not certify, again from pulls in the longest numbers of the machine."""
+        dictionary = context.dictionary
+        if dictionary.is_non_numpy or not dictionary.has_coordinates or LONG_EPS >= EPS:
+            return bound
+        better, rows = np.array(bound), np.flatnonzero(~((bound <= context.tolerated) | context.is_refuted))
+        nearest = np.argsort(bound[rows] / context.tolerated[rows], kind="stable")
+        for row in rows[nearest[: _MOST_ENTRIES // (dictionary.n_atoms * dictionary.dimension)]].tolist():
+            one = context.row(row)
+            long_rows = self._rows_in_long(queries.rows[row : row + 1], one)
+            again = LongBoundContext(one.hessian, one.queries, one.codes, one.sums_by_scaling, long_rows=long_rows)
+            better[row] = np.fmin(better[row], bound_on_gap(again)[0])
+        return better
+
+    def _rows_in_long(self, given: np.ndarray, one: BoundContext) -> np.ndarray:
+        """Queries in standard form in the longest numbers; about an origin from those given, which nothing rounded."""
+        long = self._hessian.long_dictionary
+        if long.origin is None:
+            return one.queries.rows.astype(LONG)
+        return Queries.of(self._given.dictionary, given).seen_by(long, self._hessian.form.query_scale).rows
 
 
 def _at_length_one(problem: Problem, queries: Any, codes: Any) -> tuple[Queries, Any]:

@@ -18,9 +18,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.psd import about_mean, definite_on_plane, psd_solver
 from ancr.axes.problem import Problem
-from ancr.certificate.tolerances import rounding_of
+from ancr.certificate.tolerances import Tolerances, rounding_of
 from ancr.dictionary.atoms import BaseDictionary
-from ancr.dictionary.derived import checked
+from ancr.dictionary.coordinates import Dictionary
+from ancr.dictionary.derived import checked, in_long
 from ancr.dictionary.psd_checks import eigenvalues_of
 
 EPS = float(np.finfo(float).eps)
@@ -47,6 +48,8 @@ class Hessian:
         The problem in standard form, in double precision.
     rounding : Rounding
         Which objectives are rounding in the precision given.
+    tolerances : Tolerances
+        What certifies a code in it.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -55,14 +58,24 @@ class Hessian:
         dictionary, taken = checked(problem.dictionary.in_double, quadratic.ridge / weight)
         quadratic = replace(quadratic, ridge=quadratic.ridge - weight * taken)
         given = replace(problem, dictionary=dictionary, quadratic=quadratic)
-        self.form, self._longest_given = given.standard_form, dictionary.longest
+        self.form, self._given, self._has_ridge = given.standard_form, dictionary, quadratic.ridge > 0.0
         self.problem, self._on_plane = self.form.problem, problem.constraint.sums_to_one
-        self.rounding = rounding_of(problem)
+        self.rounding, self.tolerances = rounding_of(problem), Tolerances.of(problem.dictionary)
 
     @property
     def dictionary(self) -> BaseDictionary:
         """The atoms, in double precision."""
         return self.problem.dictionary
+
+    @cached_property
+    def long_dictionary(self) -> Dictionary:
+        """The atoms in the longest numbers of the machine, from the same origin; for NumPy atoms with coordinates.
+
+        They are made from those given: differences to the origin that were rounded before would stay so.
+        """
+        long, origin, units = in_long(self._given.located), self.dictionary.origin, self.form.factor
+        long = long if units == 1.0 else long.scaled(units)
+        return long if origin is None else long.about(origin)
 
     @cached_property
     def ridge_is_lost(self) -> bool:
@@ -166,8 +179,7 @@ class Hessian:
         """Whether atoms with prices of their own lack a direction, which these may lift by any amount."""
         if self.problem.quadratic.surcharges is None:
             return False
-        values, rounding = self._eigenvalues
-        return int((values > rounding).sum()) < self.dictionary.n_atoms - self._on_plane
+        return not self.has_all_directions
 
     @cached_property
     def _eigenvalues(self) -> tuple[np.ndarray, float]:
@@ -185,6 +197,12 @@ class Hessian:
         return quadratic.gram * values, quadratic.gram * rounding
 
     @cached_property
+    def has_all_directions(self) -> bool:
+        """Whether H without the ridge is above its rounding in every direction that a code can move in."""
+        values, rounding = self._eigenvalues
+        return int((values > rounding).sum()) == self.dictionary.n_atoms - self._on_plane
+
+    @cached_property
     def lost_share(self) -> float:
         """The share of f(c) that directions lost in rounding could still gain.
 
@@ -198,20 +216,25 @@ class Hessian:
             return 1.0
         values, rounding = self._eigenvalues
         rank, ridge = int((values > rounding).sum()), self.problem.quadratic.ridge
-        if ridge:
-            return min(1.0, float(2.0 * rounding / ridge)) if rank < self._most_directions else 0.0
-        # With class terms atoms have a rank in each class as well, and rounding may change any of these. Inner products
-        # hold squares, in which a direction is lost long before it belongs to the rounding of the atoms.
-        lenient = self.dictionary.has_coordinates and not self.problem.quadratic.blocks
-        most = self._rank_of_units if lenient else self._most_directions
-        return 1.0 if rank < most else 0.0
+        if self._has_ridge:  # in safe units it may have vanished
+            lost, most = min(1.0, float(2.0 * rounding / ridge)) if ridge else 1.0, self._most_directions
+        else:
+            # With class terms atoms have a rank in each class as well, and rounding may change any of these. Inner
+            # products hold squares, in which a direction is lost long before it belongs to the rounding of the atoms.
+            lenient = self.dictionary.has_coordinates and not self.problem.quadratic.blocks
+            lost, most = 1.0, self._rank_of_units if lenient else self._most_directions
+        if rank < most:
+            return lost
+        # Singular values are known up to their rounding, which may be most of the smallest that are left.
+        known = rank and self.dictionary.has_coordinates
+        return min(lost, float(2.0 * rounding / values[values > rounding].min())) if known else 0.0
 
     @cached_property
     def _rank_of_units(self) -> int:
         """The numerical rank of the atoms, each at unit length."""
         lengths = to_numpy(self.atom_lengths)
         # About the mean, atoms that were equal differ by a rounding of what they were.
-        least = 8.0 * EPS * self._longest_given * self.dictionary.units if self._on_plane else 0.0
+        least = 8.0 * EPS * self._given.longest * self.dictionary.units if self._on_plane else 0.0
         lengths = np.where(lengths > least, lengths, np.inf)
         # About their mean once more: a centre that is rounded would leave a direction that Σc = 0 does not have.
         rows = (about_mean(self.stacked) if self._on_plane else self.stacked) / lengths[:, None]

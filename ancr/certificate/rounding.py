@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from ancr._core.arrays import Array, dense, row_dots, row_squares
 from ancr.axes.problem import Problem
@@ -16,6 +18,11 @@ from ancr.dictionary.products import Queries
 # A gap of 1e-8, the tolerance, is at most this many times as much of f(c); a bound above this share of what a gap is
 # relative to is worth more effort.
 _SHARE, _GOOD = 100.0, 1e-10
+# More than a sum of products can lose because some are below the smallest number.
+_UNDERFLOW = 1e-300
+# The longest floating-point numbers of the machine; on some they are those of double precision.
+LONG = np.longdouble
+LONG_EPS = float(np.finfo(LONG).eps)
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,11 @@ class BoundContext(CodedQueries):
 
     sums_by_scaling: bool = False
 
+    @property
+    def _of_pull(self) -> Array:
+        """What rounding can do to the pull of an atom with H_jj = 1, as it was computed from the query given."""
+        return self._of_residual
+
     @cached_property
     def _of_residual(self) -> Array:
         """What rounding can do to the residual, and through it to the pull of an atom with H_jj = 1.
@@ -120,10 +132,16 @@ class BoundContext(CodedQueries):
         return (steps * EPS / 2.0 + self.queries.rounding) * self._terms
 
     @cached_property
-    def _of_sum(self) -> float:
+    def _of_sum(self) -> Array | float:
         """What it does to it that a code sums to one up to the last digit only, in any of its entries."""
-        exact = self.sums_by_scaling or not self.problem.constraint.sums_to_one
-        return 0.0 if exact else EPS * float(self.dictionary.xp.max(self.problem.lengths))
+        if self.sums_by_scaling or not self.problem.constraint.sums_to_one:
+            return 0.0
+        return self._apart * float(self.dictionary.xp.max(self.problem.lengths))
+
+    @property
+    def _apart(self) -> Array | float:
+        """How far a sum that is one up to its last digit is from one."""
+        return EPS
 
     @property
     def _splits(self) -> bool:
@@ -137,7 +155,7 @@ class BoundContext(CodedQueries):
         A product with it is off by d·u of its length; `of_given` makes up for what it is off itself.
         """
         if not self._splits:
-            return self._of_residual + self._of_sum
+            return self._of_pull + self._of_sum
         length = self.dictionary.xp.sqrt(self._excess) + self._of_residual
         return (self.dictionary.dimension + 8) * EPS / 2.0 * length + self._of_sum
 
@@ -182,20 +200,11 @@ class BoundContext(CodedQueries):
             return size
         size = xp.maximum(size, xp.abs(self.value))  # negative only where prices are, and then as large as these
         if share.of_nearest:
-            rounding = xp.maximum(share.of_nearest * self._nearest(size), share.of_distance * size)
+            rounding = xp.maximum(share.of_nearest * _nearest(self, size), share.of_distance * size)
             least = xp.maximum(self.value, xp.clip(rounding, form.least, None))
         else:
             least = self.at_least(self.value)
         return xp.where(self.bounds_itself, xp.minimum(size, _SHARE * least), size)
-
-    def _nearest(self, size: Array) -> Array:
-        """What the best single atom leaves, at most the size: outliers move the mean atom, and do not enter this."""
-        if self.problem.has_origin or not self.dictionary.has_coordinates:
-            return size
-        xp, queries = self.dictionary.xp, self.queries
-        apart = queries.squares[:, None] - 2.0 * queries.cross + self.dictionary.squares
-        apart = -2.0 * queries.charged(-0.5 * apart, -float("inf"))
-        return xp.minimum(size, xp.clip(xp.min(apart, axis=1), 0.0, None) + self.quadratic.largest_price)
 
     @cached_property
     def proved(self) -> Array:
@@ -211,11 +220,60 @@ class BoundContext(CodedQueries):
         good = _GOOD * self.scale
         return self.dictionary.xp.where(self.proved <= good, float("inf"), good)
 
+    @property
+    def stays_zero(self) -> Array:
+        """Which codes are zero and the optimum: no atom pulls harder than half its ℓ1 price, whatever underflowed.
+
+        A zero query pulls at nothing, exactly; what an atom costs only holds it back.
+        """
+        xp, quadratic, constraint = self.dictionary.xp, self.quadratic, self.problem.constraint
+        zero = xp.all(dense(self.codes) == 0.0, axis=1)
+        if self.problem.has_l1_term and not self.is_priced:
+            hardest = xp.abs(self.pull) + self.slack + _UNDERFLOW
+            quiet = hardest <= 0.5 * quadratic.absolute * quadratic.multiples_like(hardest)
+            return xp.all(quiet, axis=1) & (self.span == 0.0) & zero
+        on_orthant = constraint.plain and constraint.nonnegative and not constraint.sums_to_one
+        quiet = xp.all(self.queries.rows == 0.0, axis=1) & xp.all(self.pull <= 0.0, axis=1)
+        return zero & quiet & (on_orthant and self.problem.relaxation is None and self.dictionary.has_coordinates)
+
+    @cached_property
+    def tolerated(self) -> Array:
+        """Bounds that certify a query."""
+        return self.hessian.tolerances.gap * self.scale
+
+    @cached_property
+    def is_refuted(self) -> Array:
+        """Whether some step surely lowers f(c) by more than a certificate allows, so that no bound is worth its time.
+
+        A step with the slope g and the curvature q, of which all may be taken, lowers f by at least g·min(1, g/q). Here
+        it goes to the atom that pulls hardest or, on the orthant, along it or towards zero.
+        """
+        problem, xp = self.problem, self.dictionary.xp
+        plain = problem.constraint.plain and problem.constraint.nonnegative
+        has_other_bounds = problem.relaxation is not None or problem.has_l1_term
+        if has_other_bounds or not plain or not self.dictionary.is_certain:
+            return xp.zeros_like(self.value, dtype=xp.bool)
+        level, lengths = row_dots(self.codes, self.pull), problem.lengths
+        if problem.constraint.sums_to_one:
+            slope = self.pull - self.slack - (level + self.code_slack)[:, None]
+            slope, curvature = xp.clip(slope, 0.0, None), (lengths + self.span[:, None]) ** 2
+            gain = xp.max(slope * xp.minimum(slope / curvature, xp.ones_like(slope)), axis=1)
+            return gain > self.tolerated
+        slope = xp.clip(self.pull - self.slack, 0.0, None)
+        gain = xp.max(slope**2 / xp.where(lengths > 0.0, lengths, 1.0) ** 2, axis=1)
+        back, curvature = xp.clip(-level - self.code_slack, 0.0, None), self.span**2
+        share = back / xp.where(curvature > 0.0, curvature, 1.0)
+        return xp.maximum(gain, back * xp.minimum(share, xp.ones_like(share))) > self.tolerated
+
     @cached_property
     def _paid_slack(self) -> Array | float:
         """What rounding can do to what is paid."""
         prices, steps = self.queries.prices, self.dictionary.n_atoms + 16
-        return 0.0 if prices is None else steps * EPS * row_dots(abs(self.codes), abs(prices))
+        if prices is None:
+            return 0.0
+        slack = steps * EPS * row_dots(abs(self.codes), abs(prices))
+        rounding = self.queries.price_rounding
+        return slack if rounding is None else slack + row_dots(abs(self.codes), rounding)
 
     @cached_property
     def slack(self) -> Array:
@@ -226,6 +284,8 @@ class BoundContext(CodedQueries):
         slack = rounding[:, None] * self.hessian.atom_lengths
         if self.queries.prices is not None:
             slack = slack + EPS * abs(self.queries.prices)
+            rounding = self.queries.price_rounding
+            slack = slack if rounding is None else slack + rounding / 2.0
         prices = self.quadratic.prices_like(slack)
         return slack + 2.0 * EPS * prices * abs(dense(self.codes)) if self.quadratic.largest_price else slack
 
@@ -241,8 +301,11 @@ class BoundContext(CodedQueries):
 
     @property
     def lost_price(self) -> Array | float:
-        """2λ‖c‖² where the ridge is lost in rounding, for c and what is lost with it, and what lost directions gain."""
-        if not self.hessian.ridge_is_lost:
+        """2λ‖c‖² where the ridge is lost in rounding, for c and what is lost with it, and what lost directions gain.
+
+        Where H without the ridge is above its rounding in every direction, nothing is lost.
+        """
+        if not self.hessian.ridge_is_lost or self.hessian.has_all_directions:
             return 0.0
         share = self.hessian.lost_share
         price = 2.0 * self.quadratic.ridge * row_squares(self.codes) if self.quadratic.ridge else 0.0
@@ -257,10 +320,16 @@ class BoundContext(CodedQueries):
         """
         step, pull = dense(better.codes) - dense(self.codes), self.pull + better.pull
         if self.problem.constraint.sums_to_one and not self.price:
-            # Steps sum to zero, up to the rounding of codes, which must not count.
-            pull = pull - self.dictionary.xp.mean(pull, axis=1, keepdims=True)
-        # Two residuals are rounded in two ways.
-        slack = self._slack(self._of_residual + self._of_sum) + better._slack(better._of_residual + better._of_sum)
+            # Steps sum to zero, up to the rounding of codes, which must not count: as these are moved into the set, by
+            # scaling on the simplex and by a shift elsewhere. They leave barred atoms alone.
+            excluded, xp = self.queries.excluded, self.dictionary.xp
+            pull = pull if excluded is None else xp.where(excluded, xp.zeros_like(pull), pull)
+            scales = self.problem.constraint.nonnegative
+            level = row_dots(better.codes, pull) if scales else xp.mean(pull, axis=1)
+            pull = pull - level[:, None]
+        # Two residuals are rounded in two ways, and differences of pulls once more.
+        slack = self._slack(self._of_pull + self._of_sum) + better._slack(better._of_pull + better._of_sum)
+        slack = slack + self.dictionary.n_atoms * EPS * abs(pull)
         fall = row_dots(step, pull) + row_dots(abs(step), slack)
         if not self.price:
             return fall
@@ -274,13 +343,76 @@ class BoundContext(CodedQueries):
 
     def moved(self, step: Array) -> tuple[BoundContext, Array]:
         """The same queries with codes that are a step further, and by how much at most f falls on the way there."""
-        better = replace(self, codes=dense(self.codes) + step)
+        better = replace(self, codes=dense(self.codes) + step, sums_by_scaling=False)
         return better, self.fall_to(better)
 
-    def row(self, row: int) -> BoundContext:
+    def row(self, row: int) -> Self:
         """The same for one query."""
         one = slice(row, row + 1)
-        return BoundContext(self.hessian, self.queries.take(one), self.codes[one, :], self.sums_by_scaling)
+        return replace(self, queries=self.queries.take(one), codes=self.codes[one, :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongBoundContext(BoundContext):
+    """The same from pulls in the longest numbers of the machine, which hide less; for NumPy atoms with coordinates.
+
+    Attributes
+    ----------
+    long_rows : ndarray
+        The queries in these numbers, from the origin of the standard form.
+    """
+
+    long_rows: np.ndarray
+
+    @cached_property
+    def pull(self) -> Array:
+        """p = b − Hc for all atoms, rounded to double precision at the end."""
+        queries = Queries.of(self.hessian.long_dictionary, self.long_rows, terms=self.queries.settled_terms)
+        return self.quadratic.pull(queries, self._long_codes).astype(float)
+
+    @property
+    def code_slack(self) -> Array:
+        """What rounding can do to pᵀc, with the sum of products of rounded pulls."""
+        lost = row_dots(abs(self.codes), abs(self.pull))
+        return super().code_slack + self.dictionary.n_atoms * EPS * lost
+
+    def row(self, row: int) -> Self:
+        """The same for one query."""
+        return replace(super().row(row), long_rows=self.long_rows[row : row + 1])
+
+    @property
+    def _long_codes(self) -> np.ndarray:
+        return dense(self.codes).astype(LONG)
+
+    @property
+    def _of_pull(self) -> Array:
+        return self._of_residual * (LONG_EPS / EPS)
+
+    @property
+    def _apart(self) -> Array:
+        """Measured, since this may be most of what is lost, and of large entries it may be more than a last digit."""
+        codes = self._long_codes
+        off = abs(codes.sum(axis=1) - 1.0) + self.dictionary.n_atoms * LONG_EPS * abs(codes).sum(axis=1)
+        return off.astype(float)
+
+    @property
+    def _splits(self) -> bool:
+        return False
+
+    def _slack(self, rounding: Array) -> Array:
+        # What sums of pulls, and their last digits, can lose.
+        return super()._slack(rounding) + self.dictionary.n_atoms * EPS * abs(self.pull)
+
+
+def _nearest(context: BoundContext, size: Array) -> Array:
+    """What the best single atom leaves, at most the size: outliers move the mean atom, and do not enter this."""
+    if context.problem.has_origin or not context.dictionary.has_coordinates:
+        return size
+    xp, queries = context.dictionary.xp, context.queries
+    apart = queries.squares[:, None] - 2.0 * queries.cross + context.dictionary.squares
+    apart = -2.0 * queries.charged(-0.5 * apart, -float("inf"))
+    alone = xp.clip(apart, 0.0, None) + context.quadratic.prices_like(context.dictionary.squares)
+    return xp.minimum(size, xp.min(alone, axis=1))
 
 
 def lengths_of(rows: Array) -> Array:

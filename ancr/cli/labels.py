@@ -36,17 +36,17 @@ _SIDE = 96
     default=Path("audit"),
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for audit.csv and audit.html, and for audit.json, which says of which data they are.",
+    help="Folder for audit.csv, audit.html and audit.json, which names the data that was audited.",
 )
 @click.option("--top", default=200, show_default=True, type=click.IntRange(1), help="Samples shown in audit.html.")
 @click.option("--raw-text", is_flag=True, help="Do not escape text that a spreadsheet would run as a formula.")
 def audit(reading: Reading, output: Path, top: int, raw_text: bool) -> None:
-    """Find the labels of DATA, a table or a folder of images, that are probably wrong.
+    """Find labels that are probably wrong in DATA, a table or a folder of images.
 
     Each sample is judged by all others. audit.csv lists all samples, the most suspicious first, with the label that the
     others suggest, the probability that the given one is right, and the samples that speak against it and for it.
-    audit.html shows the same with thumbnails, and boxes to keep or correct a label; it exports the corrected labels.
-    A folder that holds the audit of other data is refused, because it would be replaced.
+    audit.html shows the same with thumbnails; there you keep or correct each label and export the result. A folder that
+    holds the audit of other data is refused, because it would be overwritten.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def audit(reading: Reading, output: Path, top: int, raw_text: bool) -> None:
             write_text(output / "audit.html", page.encode("utf-8", "replace").decode("utf-8"))
             advance(1)
     say_of(data, everything, plan)
-    say(f"{data}: {len(names)} labels, about {found.n_errors} wrong")
+    say(f"{data}: {found.summary}")
     if found.n_errors.caution:
         say(found.n_errors.caution)
     say(f"to correct labels: {output / 'audit.html'}")
@@ -136,7 +136,7 @@ def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
 @click.command("next")
 @click.argument("model", type=FILE)
 @click.argument("pool", type=click.Path(path_type=Path))
-@click.option("-n", "number", default=20, show_default=True, type=click.IntRange(1), help="How many to choose.")
+@click.option("-n", "number", default=20, show_default=True, type=click.IntRange(1), help="Number to choose.")
 @click.option(
     "--strategy",
     default="auto",
@@ -145,7 +145,7 @@ def _thumbnails(names: Sequence[str]) -> Callable[[int], str]:
     help="Selection strategy.",
 )
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Orders samples that are equally good."
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed for choosing between equal samples."
 )
 @click.option("-o", "--output", type=FILE, help="A file for the names. Default: the terminal.")
 @WEIGHTS
@@ -160,10 +160,10 @@ def next_(
     weights: str | None,
     strict: bool,
 ) -> None:
-    """Say which samples of POOL to label next, for a MODEL that `ancr train` saved.
+    """Choose which samples of POOL to label next, for a MODEL that `ancr train` saved.
 
-    The names of the samples whose labels would help most, one per line, the most useful first: those that the model is
-    unsure about, from all over the pool.
+    Prints the names of the samples whose labels would help most, one per line, the most useful first: samples that the
+    model is unsure about, spread over the pool.
 
     \b
     Example:

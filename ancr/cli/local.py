@@ -71,7 +71,7 @@ def fetch(name: str, data_home: Path | None) -> None:
 @click.option(
     "--features",
     type=click.Choice(["pixels", "hog", "eigenfaces"]),
-    help="Features that need no network and no torch; options of networks are then not used.",
+    help="Features that need neither a network nor torch; options for networks are then ignored.",
 )
 @click.option("--backbone", default="vgg19", show_default=True, help="vgg16, vgg19, alexnet, or a timm model name.")
 @click.option("--layer", help="fc6, fc7, pool or conv. Default: fc7 or pool; conv if --pooling is given.")
@@ -152,10 +152,10 @@ def studio(
 ) -> None:
     """Open a page on this machine to try a classifier, label samples, audit labels and compare methods.
 
-    DATA is a table (.csv, .tsv, .parquet, .xlsx), texts (.txt, one a line), arrays (.npz, .npy, .mat), a folder of
-    images whose sub-folders are classes (images in unlabelled/ and loose ones wait for a label), or a model that
-    `ancr train` saved. Without DATA, the page shows the digits of scikit-learn; other data can be opened from there.
-    Everything you do is written to a journal beside the data before it is acknowledged.
+    DATA is a table (.csv, .tsv, .parquet, .xlsx), texts (.txt, one per line), arrays (.npz, .npy, .mat), a folder of
+    images whose sub-folders are classes (images in unlabelled/ or outside sub-folders wait for a label), or a model
+    that `ancr train` saved. Without DATA, the page shows the digits of scikit-learn; other data can be opened from
+    there. Everything you do is on disk, next to the data, before the page confirms it.
 
     \b
     Example (the page is then at the address that is printed):

@@ -1,7 +1,6 @@
 """Commands about models: ``ancr train``, ``ancr predict`` and ``ancr serve``."""
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr._core.messages import counted
 from ancr.cli.options import FILE, WEIGHTS, Reading, check_output, csv_file, readable_errors, say, say_of, takes_samples
 
 if TYPE_CHECKING:
@@ -24,14 +22,14 @@ _TOP = 5  # training samples that are named for each prediction
 @click.option("-o", "--output", required=True, type=FILE, help="The .npz file to write the model to.")
 @click.option(
     "--method",
-    help="A name from the tables: ANCR, CRC, NRC and so on; ANCR-CV, CRC-CV and so on choose their settings. Rivals of "
-    "a comparison, such as kNN, 'RBF SVM' or Softmax, too (they need skops). Default: ANCR-CV if no setting is given, "
+    help="A name from the tables: ANCR, CRC, NRC and so on; ANCR-CV, CRC-CV and so on choose their settings. Other "
+    "methods of a comparison, such as kNN, 'RBF SVM' or Softmax, need skops. Default: ANCR-CV if no setting is given, "
     "otherwise ANCR.",
 )
 @click.option("--kernel", type=click.Choice(["linear", "rbf", "poly"]), help="Inner product of samples.")
 @click.option("--gamma", type=float, help="Width of the kernel: exp(-gamma * distance squared). Default: scale.")
 @click.option("--power", type=float, help="Samples become sign(x) * |x|^power first; 0.5 often helps features.")
-@click.option("--n-landmarks", type=int, help="Approximate the kernel by so many samples, for large tables.")
+@click.option("--n-landmarks", type=int, help="Approximate the kernel by this many samples, for large tables.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, such as alpha=0.01.")
 def train(
     reading: Reading,
@@ -54,14 +52,14 @@ def train(
     with readable_errors():
         from ancr.classifiers.controls import idle
         from ancr.classifiers.settings import parse_settings
-        from ancr.comparison.protocols import method_to_train
+        from ancr.comparison.protocols import method_to_train, name_to_train
         from ancr.samples.model_file import Model
 
         check_output(output, reading.data)
         space = {"kernel": kernel, "gamma": gamma, "power": power, "n_landmarks": n_landmarks}
         given = {f"space__{name}": value for name, value in space.items() if value is not None}
         params = parse_settings(settings, given)
-        method = method or ("ANCR" if params else "ANCR-CV")
+        method = name_to_train(method or ("ANCR" if params else "ANCR-CV"))
         wanted = method_to_train(method, params)  # an unknown name is reported before data is read
         if "space__gamma" in params and "space__gamma" in idle(wanted):
             raise ValueError("gamma requires a kernel that has a width: give --kernel rbf or --kernel poly")
@@ -87,7 +85,7 @@ def train(
 @click.option(
     "--explain",
     is_flag=True,
-    help="For a table: the values of the rows that decided, and the columns in which a row is least like them.",
+    help="For a table: add the values of the rows that decided, and the columns in which a row differs most from them.",
 )
 @click.option("--label", help="A column of known labels to score against. Default: the one of the training table.")
 @click.option("--id", "id_", metavar="COLUMN", help="A column that names the rows. Default: the identifier, if any.")
@@ -110,9 +108,9 @@ def predict(
 
     For each sample there is one line: its label, the probability of that label (calibrated only for ANCR-CV), the
     margin to the second-best class, and the five training samples with the largest weights in its code. Columns of a
-    table are found by name. Where labels are known, from a column or from names of sub-folders, they stand in a column
-    ``given``, and the last line says how many are right, without those that equal a training sample, too. Text that a
-    spreadsheet would run as a formula gets an apostrophe in front.
+    table are found by name. Known labels, from a column or from names of sub-folders, are written to a column
+    ``given``, and the last line says how many answers are right, also without samples that equal a training sample.
+    Text that a spreadsheet would run as a formula gets a leading apostrophe.
 
     \b
     Example:
@@ -121,11 +119,12 @@ def predict(
       ancr predict wine-model.npz wine.csv --output wine-labels.csv
     """
     with readable_errors():
+        from ancr.samples.answers import Score
         from ancr.samples.model_file import Model
         from ancr.samples.readers import read_queries
 
         check_output(output, model, data)
-        trained, score = Model.load(model).with_weights(weights), _Score()
+        trained, score = Model.load(model).with_weights(weights), Score()
         if explain and not trained.explains:
             raise ValueError(f"--explain: {trained.method} names no training samples; train ANCR-CV for that")
         options: dict[str, Any] = {"strict": strict, "label": label or _label_beside(trained, data), "name": id_}
@@ -141,33 +140,6 @@ def predict(
                 score.add(row[1], known, copied)
                 write([*row[:2], *([known or ""] if given else []), *row[2:]])
     say(f"{output}: {score}")
-
-
-class _Score:
-    """How many samples there are, and how many of the labels that are known are right."""
-
-    def __init__(self) -> None:
-        self.samples = 0
-        self._known, self._right = Counter[bool](), Counter[bool]()  # of samples that training had, and of others
-
-    def add(self, predicted: str, given: str | None, copied: bool) -> None:
-        """Count a sample; ``copied`` says whether it has the very values of a training sample."""
-        self.samples += 1
-        self._known[copied] += given is not None
-        self._right[copied] += predicted == given
-
-    def __str__(self) -> str:
-        text, known, copied = counted(self.samples, "sample"), self._known.total(), self._known[True]
-        if not known:
-            return text
-        right = self._right.total()
-        text += f"; {right} of {known} known labels are right ({right / known:.1%})"
-        if copied == known:
-            return f"{text}, but the model was trained on these samples: this says nothing about new ones"
-        if copied:
-            right, known = self._right[False], self._known[False]
-            text += f"; without {copied} that equal a training sample, {right} of {known} ({right / known:.1%})"
-        return text
 
 
 def _label_beside(trained: "Model", data: Path) -> str | None:
@@ -221,11 +193,11 @@ def _unlike(columns: Any, prepared: Any, queries: "Samples", found: Any) -> list
 def serve(model: Path, host: str, port: int, most_mb: int, weights: str | None) -> None:
     """Answer requests over HTTP with a MODEL that `ancr train` saved.
 
-    POST /predict takes JSON: {"rows": [{"column": value, ...}, ...]}, or lists of values in the order of training; of a
-    model of images also one image as the body. Each answer has a label, probabilities, a margin and the training
-    samples that decided. GET /health, /model and /metrics say how the server is. If ANCR_TOKEN is set, requests must
-    bring it as `Authorization: Bearer TOKEN`. Nothing is written to disk. SIGTERM and Ctrl-C end it after the requests
-    that are on their way.
+    POST /predict takes JSON: {"rows": [{"column": value, ...}, ...]}, or lists of values in the order of training. A
+    model of images also accepts one image as the body. Each answer has a label, probabilities, a margin and the
+    training samples that decided. GET /health, /model and /metrics report on the server and its model. If ANCR_TOKEN is
+    set, requests must send it as `Authorization: Bearer TOKEN`. Nothing is written to disk. SIGTERM and Ctrl-C end the
+    server after the requests in progress.
 
     \b
     Example (wine-model.npz is what ancr train wrote):

@@ -28,10 +28,10 @@ DATA_HOME = click.option(
     help="Folder that holds the data sets. Default: $ANCR_DATA, then the platform's cache folder.",
 )
 STRICT = click.option(
-    "--strict", is_flag=True, help="Stop at an image that cannot be read. Default: leave it out and name it."
+    "--strict", is_flag=True, help="Stop at an image that cannot be read. Default: skip it and name it."
 )
 WEIGHTS = click.option(
-    "--weights", help="Of a network: a file, or a name in torchvision or timm. Default: those it comes with."
+    "--weights", help="Weights of the network: a file, or a name in torchvision or timm. Default: the pretrained ones."
 )
 _SAMPLES = (
     click.argument("data", type=click.Path(path_type=Path)),
@@ -44,12 +44,12 @@ _SAMPLES = (
     click.option(
         "--groups",
         metavar="COLUMN",
-        help="For a table: column of groups, such as patients, which folds keep together; it is not learned from.",
+        help="For a table: a column of groups, such as patients; folds keep groups together, and it is not a feature.",
     ),
     click.option(
         "--standardize/--no-standardize",
         default=None,
-        help="Scale each column of a table to zero mean and unit variance. Default: what the training samples prefer.",
+        help="Scale each column of a table to zero mean and unit variance. Default: the training samples decide.",
     ),
 )
 # Of tables alone.
@@ -61,14 +61,14 @@ _COLUMNS = (
         "kinds",
         multiple=True,
         metavar="COLUMN=KIND",
-        help="What a column is: number, yes/no, date, category, text, or text:MODEL, the folder or name of a "
-        "sentence-transformers model on this machine; may be repeated. Default: recognised.",
+        help="How to read a column: number, yes/no, date, category, text, or text:MODEL, the folder or name of a "
+        "sentence-transformers model on this machine; may be repeated. Default: recognised by its values.",
     ),
     click.option(
         "--columns",
         "plan_file",
         type=FILE,
-        help='A TOML file whose table [columns] says it: name = "kind", or "drop", or "id".',
+        help='A TOML file whose table [columns] has lines such as name = "kind"; "drop" and "id" are kinds, too.',
     ),
 )
 # Characters of our own messages, for terminals that do not have them.
@@ -189,19 +189,26 @@ def asked_kinds(drop: Iterable[str], name: str | None, pairs: Iterable[str], fil
     return {**asked, **dict.fromkeys(drop, "drop"), **({name: "id"} if name else {})}
 
 
+# What scikit-learn says where two forests are fitted at once, whose threads take the filters of warnings from each
+# other.
+_OF_THREADS = "`sklearn.utils.parallel.delayed` should be used with"
+
+
 @contextmanager
 def readable_errors() -> Iterator[None]:
-    """Turn bad input into one line instead of a traceback, and warnings into lines on stderr."""
+    """Turn bad input into one line instead of a traceback, and warnings into lines on stderr, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        # Where no shared memory can be written, as in some containers; its processes are not used here.
+        warnings.filterwarnings("ignore", ".*joblib will operate in serial mode", UserWarning)
         try:
             yield
         except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
             raise click.ClickException(_message(error)) from error
         finally:
-            for warning in caught:
-                if issubclass(warning.category, UserWarning):
-                    click.echo(f"warning: {one_line(warning.message)}", err=True)
+            lines = [one_line(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+            for line in dict.fromkeys(line for line in lines if not line.startswith(_OF_THREADS)):
+                click.echo(f"warning: {line}", err=True)
 
 
 def _message(error: BaseException) -> str:

@@ -103,13 +103,13 @@ class _Duration(click.ParamType):
     _FORM = re.compile(r"(?:(\d+\.?\d*)h)?(?:(\d+\.?\d*)m)?(?:(\d+\.?\d*)s)?")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds; what is no time above zero is refused."""
+        """Seconds; what is not a duration above zero is refused."""
         text = value.strip()
         found = self._FORM.fullmatch(f"{text}m" if text.replace(".", "", 1).isdecimal() else text)
         units = zip(found.groups(), (3600.0, 60.0, 1.0), strict=True) if found else ()
         seconds = sum((float(part) * unit for part, unit in units if part), start=0.0)
         if not seconds > 0.0:
-            self.fail(f"{value!r} is no time above zero; write 5m, 90s or 1h30m.", param, ctx)
+            self.fail(f"{value!r} is not a duration above zero; write 5m, 90s or 1h30m.", param, ctx)
         return seconds
 
 
@@ -121,13 +121,13 @@ class _Duration(click.ParamType):
     help="Stratified folds. Default: the file's own split, otherwise 5, or as many as the smallest class has samples.",
 )
 @click.option(
-    "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Divide into folds so many times."
+    "--repeats", type=click.IntRange(1), default=1, show_default=True, help="How many times to divide into folds."
 )
 @click.option(
     "--time",
     "time_limit",
     type=_Duration(),
-    help="Time to stay within, such as 5m or 1h30m: cells of the slowest methods are left out first, and it is said.",
+    help="Time limit, such as 5m or 1h30m. The slowest methods are left out first, and a message says which.",
 )
 @click.option(
     "--protocol",
@@ -160,14 +160,15 @@ def compare(
     figures: bool,
     output: Path | None,
 ) -> None:
-    """Compare methods on your own DATA: a .csv, .npz, .npy, .mat or .parquet file, or a folder of images.
+    """Compare methods on your own DATA: a table, texts, arrays or a folder of images.
 
-    A folder of images has one sub-folder per class. Every method chooses its settings on the training folds. The report
-    says which method is best, which are as good, which are worse and which cannot be told apart, how long each takes,
-    and what to do next.
+    Tables are .csv, .tsv, .parquet or .xlsx, texts .txt (one per line), arrays .npz, .npy or .mat; a folder of images
+    has one sub-folder per class. Every method chooses its settings on the training folds. The report says which method
+    is best, which are as good, which are worse and which cannot be told apart, how long each takes, and what to do
+    next.
 
-    Your own classifier takes part as package.module:Classifier, or file.py:Classifier: a class, a function without
-    arguments that makes a classifier, or a classifier. Cells that are in the output folder are not run again, unless
+    Name your own classifier as package.module:Classifier or file.py:Classifier: a class, a function without arguments
+    that returns a classifier, or a classifier. Cells that are already in the output folder are not run again, unless
     the data, the settings or the code of your classifier have changed.
 
     \b
@@ -206,7 +207,8 @@ def _write_comparison(comparison: "Comparison", output: Path) -> None:
     write_comparison(comparison, output)
     answer, report = comparison.answer, output / "report.html"
     training = [f"To train {what}: {command}" for what, command in answer.training]
-    _show([comparison.table()], [*answer.lines(), *training], comparison.notes, report)
+    notes = [note for note in comparison.notes if note != f"{comparison.failed}."]  # the last line says it
+    _show([comparison.table()], [*answer.lines(), *training], notes, report)
     if comparison.failed:
         where = write_tracebacks(comparison, output)
         raise click.ClickException(f"{comparison.failed}{where}; the others are in {report}")

@@ -238,7 +238,7 @@ class Comparison:
         """What the signs in a table mean."""
         return [
             f"★ highest; ≈ as good: at most {REGION:g} point behind the best with 95 % confidence.",
-            f"? cannot tell with {self.best.n_tested} samples; no sign: worse at the 5 % level.",
+            f"? cannot tell with {self.best.n_tested} samples; no mark: worse at the 5 % level.",
             f"{self.test}; all pairs of methods judged together.",
         ]
 

@@ -1,7 +1,6 @@
 """``compare``: methods of the family, their rivals and your own on your data, on the same splits."""
 
 import os
-import re
 import time
 import warnings
 from collections import Counter
@@ -20,7 +19,7 @@ from ancr._core.messages import naming
 from ancr.classifiers.warmup import warm_up
 from ancr.comparison.cells import Cell, CellFile, open_results
 from ancr.comparison.own_methods import is_import_path, load_method, method_name, own_method
-from ancr.comparison.protocols import Method, check_protocols
+from ancr.comparison.protocols import Method, check_protocols, without_spelling
 from ancr.comparison.result import Comparison
 from ancr.comparison.runner import (
     FailedCellsError,
@@ -212,19 +211,15 @@ def _with_different_names(methods: Iterable[tuple[str, Method]]) -> Iterator[tup
 
 def select_methods(names: Sequence[str], plans: list[Plan]) -> list[Plan]:
     """The plans of the methods named; case, spaces and hyphens do not count."""
-    known = {_plain(plan.method): plan.method for plan in plans}
-    if [_plain(name) for name in names] == ["all"]:
+    known = {without_spelling(plan.method): plan.method for plan in plans}
+    if [without_spelling(name) for name in names] == ["all"]:
         return plans
-    unknown = sorted(name.strip() for name in names if _plain(name) not in known)
+    unknown = sorted(name.strip() for name in names if without_spelling(name) not in known)
     if unknown:
         listed = ", ".join(known.values())
         raise ValueError(f"methods {', '.join(unknown)}: no such method here; choose from {listed}")
-    wanted = {known[_plain(name)] for name in names}
+    wanted = {known[without_spelling(name)] for name in names}
     return [plan for plan in plans if plan.method in wanted]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).lower()
 
 
 def run_comparison(

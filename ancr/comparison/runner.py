@@ -11,6 +11,7 @@ import json
 import platform
 import re
 import time
+import warnings
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -37,7 +38,7 @@ from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.controls import described
 from ancr.classifiers.settings import chosen
 from ancr.comparison.cells import Answers, Cell, CellFile, Given, Key, Machine, Measured
-from ancr.comparison.protocols import Method
+from ancr.comparison.protocols import USUALLY_QUICK, Method
 from ancr.comparison.split_sources import Split, SplitSource, learning_share
 from ancr.selection.folds import groups_for
 
@@ -226,9 +227,10 @@ def run_missing(
     # A cell with other settings does not count; its line stays in the file, and the newest line of a key is used.
     done = {plan.key: known[plan.key] for plan in plans if plan.is_answered_by(known.get(plan.key))}
     missing = [plan for plan in plans if plan.key not in done]
+    missing.sort(key=lambda plan: plan.draw > 0 or plan.method not in USUALLY_QUICK)
     failed: list[tuple[Plan, BaseException]] = []
     schedule, accuracies = Schedule(missing, jobs or cpu_count(), deadline), defaultdict(list)
-    with progress_bars(Counter(plan.method for plan in plans)) as advance:
+    with progress_bars(Counter(plan.method for plan in plans), schedule.left) as advance:
 
         def count(cell: Cell) -> None:
             method = cell.key.method
@@ -237,7 +239,7 @@ def run_missing(
 
         for cell in done.values():
             count(cell)
-        for plan, outcome in _run_in_threads(schedule):
+        for plan, outcome in _run_in_threads(schedule, advance):
             if isinstance(outcome, Cell):
                 file.append(outcome)
                 done[plan.key] = outcome
@@ -249,7 +251,11 @@ def run_missing(
         raise FailedCellsError(failed, len(missing), cells) from failed[0][1]
     if len(cells) < len(plans):
         slow = f", those of the slowest methods first: {schedule.left_out}" if schedule.left_out else ""
-        raise TimeIsUpError(f"{len(plans) - len(cells)} cells were not finished within the time limit{slow}", cells)
+        shown = {cell.key.method for cell in cells}
+        none = [name for name in dict.fromkeys(plan.method for plan in plans) if name not in shown]
+        all_of = f"; none at all of {joined(none)}" if none and shown else ""
+        n_left = len(plans) - len(cells)
+        raise TimeIsUpError(f"{n_left} cells were not finished within the time limit{slow}{all_of}", cells)
     return cells
 
 
@@ -275,7 +281,7 @@ class Schedule:
         self._waiting, self._lock = deque(plans), Lock()
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._dropped: Counter[str] = Counter()
-        self._running: Counter[str] = Counter()
+        self._running: dict[int, tuple[str, float]] = {}  # method and start of a plan, by its id
 
     def take(self) -> Plan:
         """The next cell to run; an `IndexError` where none is left."""
@@ -283,14 +289,30 @@ class Schedule:
             while self.deadline is not None and self._too_long(self.deadline - time.monotonic()):
                 self._drop(max(self._known(), key=self._mean))
             plan = self._next()
-            self._running[plan.method] += 1
+            self._running[id(plan)] = plan.method, time.monotonic()
             return plan
 
     def finished(self, plan: Plan, seconds: float) -> None:
         """Learn how long a cell took."""
         with self._lock:
             self._seconds[plan.method].append(seconds)
-            self._running[plan.method] -= 1
+            del self._running[id(plan)]
+
+    def left(self) -> float | None:
+        """Seconds until all cells are finished, from how long those of each method took; None before one is finished.
+
+        A method of which none is finished counts like the others, but as twice as long as its cell has been running.
+        """
+        with self._lock:
+            known = [float(np.mean(seconds)) for seconds in self._seconds.values() if seconds]
+            if not known:
+                return None
+            now, expected = time.monotonic(), defaultdict[str, float](lambda: float(np.mean(known)))
+            for method, start in self._running.values():
+                expected[method] = max(expected[method], 2.0 * (now - start))
+            expected.update({method: self._mean(method) for method, seconds in self._seconds.items() if seconds})
+            running = sum(max(expected[method] - (now - start), 0.0) for method, start in self._running.values())
+            return (running + sum(expected[plan.method] for plan in self._waiting)) / self.jobs
 
     def stop(self) -> None:
         """Let no further cell begin."""
@@ -308,7 +330,7 @@ class Schedule:
         return joined([f"{name} ({shown_time(self._mean(name))} each)" for name in self._dropped] or [""])
 
     def _next(self) -> Plan:
-        tries = any(count and not self._seconds[method] for method, count in self._running.items())
+        tries = any(not self._seconds[method] for method, _ in self._running.values())
         of_known = (place for place, plan in enumerate(self._waiting) if self._seconds[plan.method])
         place = next(of_known, 0) if tries and self.deadline is not None else 0
         self._waiting.rotate(-place)
@@ -333,8 +355,8 @@ class Schedule:
         self._waiting = deque(kept)
 
 
-def _run_in_threads(schedule: Schedule) -> Iterator[tuple[Plan, Cell | BaseException]]:
-    """Yield plans with their cells, or the errors that they ended with, as they finish.
+def _run_in_threads(schedule: Schedule, look: Callable[[], object]) -> Iterator[tuple[Plan, Cell | BaseException]]:
+    """Yield plans with their cells, or the errors that they ended with, as they finish; ``look()`` is called meanwhile.
 
     The threads end with the process: after Ctrl-C or the deadline, cells that are running are given up.
     """
@@ -342,7 +364,8 @@ def _run_in_threads(schedule: Schedule) -> Iterator[tuple[Plan, Cell | BaseExcep
     threads = [Thread(target=_work, args=(schedule, outcomes), daemon=True) for _ in range(schedule.jobs)]
     for thread in threads:
         thread.start()
-    with threadpool_limits(1):
+    # Forests of scikit-learn that are fitted at once leave the filters of warnings as another thread had them.
+    with threadpool_limits(1), warnings.catch_warnings():
         try:
             yielded = 0
             while yielded + schedule.n_dropped < schedule.total:
@@ -350,6 +373,7 @@ def _run_in_threads(schedule: Schedule) -> Iterator[tuple[Plan, Cell | BaseExcep
                 with suppress(Empty):
                     yield outcomes.get(timeout=_LOOK if left is None else min(left, _LOOK))
                     yielded += 1
+                look()
                 if left == 0.0:
                     return
         finally:

@@ -18,6 +18,7 @@ from ancr.comparison.protocols import Method, methods_for
 from ancr.features.decoding import square_picture
 from ancr.samples.column_plan import ColumnPlan
 from ancr.samples.doubts import doubts
+from ancr.samples.image_vectors import features_options
 from ancr.samples.sample_set import Samples
 
 _FOLDS = 5  # unless the user says otherwise
@@ -115,7 +116,7 @@ class SplitSource:
 def _options(samples: Samples, standardize: bool | None, kinds: Mapping[str, str]) -> list[str]:
     """Options of a command that reads the same vectors from the same file."""
     label = ["--label", samples.label] if samples.label else []
-    features = ["--features", samples.features] if samples.image_paths else []
+    features = features_options(samples.features) if samples.image_paths else []
     columns = [option for name, kind in kinds.items() for option in _column_option(name, kind)]
     asked = [] if standardize is None else [f"--{'' if standardize else 'no-'}standardize"]
     return [*label, *features, *asked, *columns]

@@ -82,7 +82,7 @@ def _group(mark: str, names: list[str], others: Sequence[MethodResult], n_tested
     if mark == "worse":
         return "All other methods are worse." if rest else f"Worse: {many}."
     which = "any other method" if rest else many
-    return f"With so few samples ({n_tested}) it cannot be told whether {which} {'is' if rest else be} worse."
+    return f"{n_tested} samples are too few to tell whether {which} {'is' if rest else be} worse."
 
 
 def _standing(result: MethodResult) -> str:
@@ -91,7 +91,7 @@ def _standing(result: MethodResult) -> str:
         return "has the same accuracy"
     if result.mark == "as good":
         return f"is as good (within {REGION:g} point)"
-    return "may be as good (so few samples cannot tell)"
+    return "may be as good (too few samples to tell)"
 
 
 def _sure(comparison: Comparison) -> str:
@@ -122,7 +122,7 @@ def _train_step(comparison: Comparison) -> str:
         return ""
     # Of several the one that `ancr train` trains with the same search.
     chosen = next((result for result in explaining if result.name == "ANCR"), explaining[0])
-    return f"To see which training samples decide, take {chosen.name}, which {_standing(chosen)}; it explains itself."
+    return f"To see which training samples decide, take {chosen.name}, which {_standing(chosen)}."
 
 
 def training(comparison: Comparison) -> list[tuple[str, str]]:
@@ -141,7 +141,7 @@ def training(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def training_command(source: UserSource, result: MethodResult) -> str:
-    """The command that trains a method as it was measured; empty if there is none, as for a classifier of one's own."""
+    """The command that trains a method as it was measured; empty if there is none, as for a custom classifier."""
     if not source.origin:
         return ""
     if result.protocol == "cv":
@@ -239,4 +239,4 @@ def _repeat(comparison: Comparison) -> str:
     if source.repeats != 1 or not any(result.mark == "cannot tell" for result in comparison.results):
         return ""
     option = "--repeats 5" if source.origin else "repeats=5"
-    return f"More labelled samples would tell more methods apart; {option} takes out the luck of dividing into folds."
+    return f"More labelled samples would tell more methods apart; {option} averages over several divisions into folds."

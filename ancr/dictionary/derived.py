@@ -55,6 +55,11 @@ def on_host(dictionary: BaseDictionary) -> BaseDictionary:
     return host
 
 
+def in_long(dictionary: Dictionary) -> Dictionary:
+    """The same classes with NumPy coordinates in the longest numbers of the machine."""
+    return dictionary.with_atoms(dictionary.atoms.astype(np.longdouble))
+
+
 def checked(dictionary: BaseDictionary, ridge: float) -> tuple[BaseDictionary, float]:
     """The dictionary for proofs, and what it takes from the ridge: itself and nothing, where it is certain."""
     return (dictionary, 0.0) if dictionary.is_certain else CheckedDictionary.check(dictionary, ridge)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from ancr.dictionary.atoms import BaseDictionary
     from ancr.dictionary.coordinates import Dictionary
     from ancr.dictionary.inner_products import GramDictionary
+
+_EPS = float(np.finfo(float).eps)
 
 
 class Queries(Asking, ABC):
@@ -121,10 +122,12 @@ class Queries(Asking, ABC):
         """Forget all products, at the end of the block."""
         self._cross = self._squares = self._double = self._prices = None
 
-    @property
     @abstractmethod
-    def squared_distances(self) -> Array:
-        """‖x − y‖² of each query y and each atom x: (n_queries, n_atoms)."""
+    def squared_distances(self, beyond_nearest: bool = False) -> tuple[Array, Array]:
+        """‖x − y‖² of each query y and each atom x, and what rounding can have done to it: two (n_queries, n_atoms).
+
+        ``beyond_nearest`` takes away that of the nearest atom, by the same amount from all: what is left needs no ‖y‖².
+        """
 
     def knowing_cross(self, cross: Array) -> Self:
         """The same queries, for a solver that has their cross products at hand."""
@@ -227,23 +230,30 @@ class CoordinateQueries(Queries):
     def times(self, factors: Array) -> Queries:
         """Each query, and what it pays, times a factor of its own: its code is so, too, where no sum is asked for."""
         xp, terms = namespace(self.rows), self.settled_terms
-        if terms is not None and terms.prices is not None:
-            terms = replace(terms, prices=self.prices * in_double(factors)[:, None])
+        terms = None if terms is None else terms.times(in_double(factors)[:, None])
         rows = self.rows * xp.astype(factors, self.rows.dtype, copy=False)[:, None]
         return Queries.of(self.dictionary, rows, terms=terms)
 
-    @property
-    def squared_distances(self) -> Array:
+    def squared_distances(self, beyond_nearest: bool = False) -> tuple[Array, Array]:
         """From products of differences to the mean atom, or, where more than four of their digits cancel, directly."""
         given = in_double(self.rows), in_double(self.dictionary.atoms)
         rows, atoms = (values - self.dictionary.mean for values in given)
-        terms, xp = row_squares(rows)[:, None] + row_squares(atoms), namespace(rows)
-        apart = terms - 2.0 * (rows @ atoms.T)
+        own, of_atoms, xp = row_squares(rows)[:, None], row_squares(atoms), namespace(rows)
+        products, rounding = 2.0 * (rows @ atoms.T), (self.dictionary.n_features + 8) * _EPS
+        terms = own + of_atoms
+        apart = terms - products
         cancels = xp.any(apart < 1e-4 * terms, axis=1)
-        if is_non_numpy(rows):
-            return squared_distances(*given) if bool(xp.any(cancels)) else apart
-        apart[cancels] = squared_distances(given[0][cancels], given[1])
-        return apart
+        if is_non_numpy(rows) and bool(xp.any(cancels)):
+            direct = squared_distances(*given)
+            apart, terms = (xp.where(cancels[:, None], direct, values) for values in (apart, terms))
+        elif not is_non_numpy(rows):
+            apart[cancels] = terms[cancels] = squared_distances(given[0][cancels], given[1])
+        if beyond_nearest:
+            far = own > xp.max(of_atoms)
+            apart = xp.where(far, of_atoms - products, apart)
+            terms = xp.where(far, of_atoms + 2.0 * xp.sqrt(own * of_atoms), terms)
+            apart = apart - xp.min(apart, axis=1, keepdims=True)
+        return apart, rounding * terms
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """The same coordinates."""
@@ -277,7 +287,10 @@ class CoordinateQueries(Queries):
         if scale != 1.0:
             return Queries.of(self.dictionary, scale * self.rows).class_misfits(codes)
         if sparse.issparse(codes):
-            return self._misfits_of_sparse(codes)
+            if codes.nnz < codes.shape[0] * codes.shape[1]:
+                return self._misfits_of_sparse(codes)
+            codes.sort_indices()
+            codes = codes.data.reshape(codes.shape)  # every entry is there, in order
         dictionary = self.dictionary
         # Writing, reading and squaring the d-vector X_i c_i of a class was measured to cost 4 products per entry.
         spared = (4 * dictionary.n_classes + (self._cross is not None) * dictionary.n_atoms) * dictionary.n_features
@@ -301,10 +314,11 @@ class CoordinateQueries(Queries):
         return row_squares(self.rows - codes[:, block] @ self.dictionary.atoms[block, :])
 
     def _misfits_through_grams(self, codes: Array) -> Array:
-        """‖y‖² − 2·yᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where that difference cancels."""
-        xp = namespace(self.rows)
-        spread = class_forms(self.dictionary, codes) + row_squares(self.rows)[:, None]
-        squares = spread - 2.0 * self.dictionary.class_dots(codes, self.cross)
+        """‖y‖² − 2·yᵀX_i c_i + c_iᵀ(X_iᵀX_i)c_i, and the direct formula where these, or terms of the last, cancel."""
+        xp, dictionary, own = namespace(self.rows), self.dictionary, row_squares(self.rows)[:, None]
+        squares = class_forms(dictionary, codes) + own - 2.0 * dictionary.class_dots(codes, self.cross)
+        lengths = xp.astype(xp.sqrt(dictionary.squares), codes.dtype, copy=False)
+        spread = dictionary.class_dots(codes * lengths, xp.sign(codes)) ** 2 + own
         # Below this share of the terms added up, too few correct digits are left for a square root.
         cancelled = squares < float(xp.finfo(squares.dtype).eps) ** 0.375 * spread
         for k in np.flatnonzero(to_numpy(xp.any(cancelled, axis=0))).tolist():
@@ -365,11 +379,14 @@ class GramQueries(Queries):
             return Queries.of(dictionary, rows, terms=terms)
         return Queries.of(dictionary, self.rows, given=self.seen_by(dictionary.made_from), terms=terms)
 
-    @property
-    def squared_distances(self) -> Array:
+    def squared_distances(self, beyond_nearest: bool = False) -> tuple[Array, Array]:
         """k(y, y) − 2k(x, y) + k(x, x)."""
-        apart = self.squares[:, None] - 2.0 * in_double(self.cross) + self.dictionary.squares
-        return namespace(apart).clip(apart, 0.0, None)
+        own, of_atoms, xp = self.squares[:, None], self.dictionary.squares, namespace(self.squares)
+        apart, product = of_atoms - 2.0 * in_double(self.cross), 2.0 * xp.sqrt(own * of_atoms)
+        rounding = (self.dictionary.dimension + 8) * _EPS + 2.0 * self.rounding
+        if beyond_nearest:
+            return apart - xp.min(apart, axis=1, keepdims=True), rounding * (of_atoms + product)
+        return xp.clip(own + apart, 0.0, None), rounding * (own + of_atoms + product)
 
     def on_host(self, dictionary: BaseDictionary) -> Queries:
         """Their products in double precision, as rows [k, k(y, y)] of a `ProductsDictionary`."""

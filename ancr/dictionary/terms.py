@@ -51,7 +51,18 @@ class Locality:
                 f"prices={self!r} needs distances, and with space='precomputed' k(y, y) of the queries is not known; "
                 "give prices as an array"
             )
-        return self.weight * queries.in_double.squared_distances
+        return self.weight * queries.in_double.squared_distances()[0]
+
+    def beyond_least(self, queries: Queries) -> Array:
+        """The same less the price of the nearest atom, for codes that sum to one.
+
+        Of queries far away only this is left of the prices: in a sum with ‖y‖² it would be lost.
+        """
+        return self.weight * queries.in_double.squared_distances(beyond_nearest=True)[0]
+
+    def rounding(self, queries: Queries, beyond_nearest: bool) -> Array:
+        """What rounding can have done to either."""
+        return self.weight * queries.in_double.squared_distances(beyond_nearest)[1]
 
 
 @dataclass(frozen=True)
@@ -66,26 +77,36 @@ class Terms:
         What a query pays for each unit of an atom's weight; a callable computes that from a block of `Queries`.
     start : csr_array of shape (n_queries, n_atoms) or None
         Codes of nearby problems. They change where a solver begins, not what it finds.
+    rounding : array of the shape of ``prices`` or None
+        What rounding can have done to prices that were computed; None for nothing.
     """
 
     excluded: sparse.csr_array | None = None
     prices: Any = None
     start: sparse.csr_array | None = None
+    rounding: Array | None = None
 
     def take(self, which: Any) -> Terms:
         """Those of some of the queries."""
         rows = which if isinstance(which, slice) else to_numpy(which)
-        prices = self.prices
+        prices, rounding = self.prices, self.rounding
         if not callable(prices) and prices is not None and prices.ndim == 2:
             prices = take_rows(prices, which)
-        return Terms(_rows_of(self.excluded, rows), prices, _rows_of(self.start, rows))
+            rounding = None if rounding is None else take_rows(rounding, which)
+        return Terms(_rows_of(self.excluded, rows), prices, _rows_of(self.start, rows), rounding)
 
     def of_atoms(self, kept: np.ndarray) -> Terms:
         """The same for some of the atoms, all of which may be used; prices must be arrays."""
-        prices = self.prices
-        if prices is not None:
-            prices = namespace(prices).take(prices, like(kept, prices), axis=prices.ndim - 1)
-        return Terms(None, prices, None if self.start is None else self.start[:, kept])
+        prices, rounding = (
+            None if values is None else namespace(values).take(values, like(kept, values), axis=values.ndim - 1)
+            for values in (self.prices, self.rounding)
+        )
+        return Terms(None, prices, None if self.start is None else self.start[:, kept], rounding)
+
+    def times(self, factors: Array | float) -> Terms:
+        """The same with prices, which must be arrays, multiplied by a factor or by one for each query."""
+        prices, rounding = (None if values is None else values * factors for values in (self.prices, self.rounding))
+        return replace(self, prices=prices, rounding=rounding)
 
     @staticmethod
     def join(parts: Sequence[Terms | None]) -> Terms | None:
@@ -172,11 +193,22 @@ class Asking:
     @property
     def from_least_price(self) -> Self:
         """The same queries with prices less the least price of any atom they may use, for codes that sum to one."""
-        if self.prices is None:
+        if self.terms is None or self.terms.prices is None:
             return self
-        xp, excluded, prices = namespace(self.prices), self.excluded, self.prices
+        terms = self.terms
+        if isinstance(terms.prices, Locality):
+            found = terms.prices.beyond_least(self), terms.prices.rounding(self, beyond_nearest=True)  # type: ignore[arg-type]
+            terms = replace(terms, prices=found[0], rounding=found[1])
+        prices = terms.resolved(self)  # type: ignore[arg-type]
+        assert prices is not None
+        xp, excluded = namespace(prices), self.excluded
         usable = prices if excluded is None else xp.where(excluded, xp.full_like(prices, float("inf")), prices)
-        return self.asking(replace(self.settled_terms, prices=prices - xp.min(usable, axis=1, keepdims=True)))
+        return self.asking(replace(terms, prices=prices - xp.min(usable, axis=1, keepdims=True)))
+
+    @property
+    def price_rounding(self) -> Array | None:
+        """What rounding can have done to each price; None for prices as they were given."""
+        return None if self.terms is None else self.settled_terms.rounding
 
     def asking(self, terms: Terms | None) -> Self:
         """The same queries with other terms."""
@@ -188,7 +220,11 @@ class Asking:
     def settled_terms(self) -> Any:
         """The terms, with prices that are computed as arrays."""
         terms = self.terms
-        return replace(terms, prices=self.prices) if terms is not None and callable(terms.prices) else terms
+        if terms is None or not callable(terms.prices):
+            return terms
+        own = isinstance(terms.prices, Locality)
+        rounding = terms.prices.rounding(self, beyond_nearest=False) if own else None
+        return replace(terms, prices=self.prices, rounding=rounding)
 
     def over(self, dictionary: BaseDictionary, kept: np.ndarray) -> Queries:
         """The same queries of the dictionary of the atoms ``kept``, all of which they may use."""
@@ -197,11 +233,13 @@ class Asking:
     def _terms_in(self, units: float) -> Terms | None:
         """The terms of samples multiplied by ``units``."""
         terms = self.settled_terms
-        priced = units != 1.0 and terms is not None and terms.prices is not None
-        return replace(terms, prices=terms.prices * units * units) if priced else terms
+        return terms.times(units).times(units) if units != 1.0 and terms is not None else terms
 
     @property
     def _terms_on_host(self) -> Terms | None:
         """The terms with prices as NumPy arrays."""
         terms = self.settled_terms
-        return terms if self.prices is None else replace(terms, prices=to_numpy(self.prices))
+        if self.prices is None:
+            return terms
+        rounding = None if terms.rounding is None else to_numpy(terms.rounding)
+        return replace(terms, prices=to_numpy(self.prices), rounding=rounding)

@@ -5,6 +5,7 @@ torch, torchvision and timm are imported on first use, with errors that say what
 
 import hashlib
 import importlib
+import os
 import re
 import socket
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -20,8 +22,8 @@ from urllib.request import getproxies
 
 from ancr._core.files import PathLike
 
-# Where timm's weights are, and how many seconds may pass until it answers.
-_HUB, _PATIENCE = "huggingface.co", 2.0
+# Where the weights of timm and of torchvision are, and how many seconds may pass until a host answers.
+_HUB, _PYTORCH, _PATIENCE = "huggingface.co", "download.pytorch.org", 1.5
 _INSTALL = "pip install torch torchvision timm"
 # Libraries of placeholder operators; torch drops a definition when its library object is deleted.
 _placeholders: list[Any] = []
@@ -101,6 +103,31 @@ def check_name(name: str) -> None:
         return
     near = get_close_matches(model, {*TORCHVISION_BACKBONES, *known}, n=4, cutoff=0.3)
     raise ValueError(f"backbone={name!r} is unknown; similar names: {', '.join(near) or 'none'}")
+
+
+def check_weights_in_reach(name: str, weights: PathLike | None) -> None:
+    """Raise a ConnectionError if weights are not on this machine and their host cannot be reached.
+
+    Of the default weights it is found out before torch is imported, which takes seconds: where no file could be theirs,
+    none is looked for. Whether a name of others is right only their library knows.
+    """
+    if weights != "default" or find_spec("torch") is None or _may_be_here(name) or getproxies():
+        return
+    host = _PYTORCH if name in TORCHVISION_BACKBONES else _HUB
+    if not _is_reached(host):
+        raise _out_of_reach(name, host)
+
+
+def _may_be_here(name: str) -> bool:
+    """Whether a file that was downloaded once has a name like that of the network: resnet for resnet18."""
+    kind = re.match("[a-z]*", name.removeprefix("timm/").lower())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    torch_home = Path(os.environ.get("TORCH_HOME") or cache / "torch").expanduser()
+    hub_home = Path(os.environ.get("HF_HOME") or cache / "huggingface").expanduser() / "hub"
+    given = (os.environ.get(variable) for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"))
+    folders = (torch_home / "hub" / "checkpoints", hub_home, *(Path(one).expanduser() for one in given if one))
+    assert kind is not None  # an empty text matches
+    return any(kind[0] in file.name.lower() for folder in folders if folder.is_dir() for file in folder.iterdir())
 
 
 def layers_of(name: str) -> tuple[str, ...]:
@@ -183,10 +210,15 @@ def _one_line_offline(name: str, host: str | None) -> Iterator[None]:
         try:
             yield
         except (OSError, RuntimeError) as error:
-            raise ConnectionError(
-                f"the weights of {name} are not on this machine, and {host} cannot be reached: copy their file here "
-                "and name it (--weights FILE, weights=FILE), or take features that need none (--features hog)"
-            ) from error
+            raise _out_of_reach(name, host) from error
+
+
+def _out_of_reach(name: str, host: str) -> ConnectionError:
+    return ConnectionError(
+        f"the weights of {name!r} are not on this machine, and {host} cannot be reached: check the name, "
+        "copy their file here and name it (--weights FILE, weights=FILE), or take features that need none "
+        "(--features hog)"
+    )
 
 
 def _is_reached(host: str) -> bool:

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from ancr._core.files import PathLike
 from ancr._core.locations import cache_home
-from ancr.features.backbones import check_name, choose_device, layers_of, load_backbone
+from ancr.features.backbones import check_name, check_weights_in_reach, choose_device, layers_of, load_backbone
 from ancr.features.decoding import Picture, UnreadableImageError
 from ancr.features.extraction import Extractor, fit_fisher_mixture, resolve_precision
 from ancr.features.images import as_image_list, content_digest, image_name
@@ -198,8 +198,10 @@ class DeepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _extractor(self) -> Extractor:
         """Check the parameters, and load the network unless it is loaded already."""
-        self._check()
         wanted = (self.backbone, self._layer, self.weights, self.image_size, self.random_state)
+        if getattr(self, "_network_for", None) != wanted:
+            check_weights_in_reach(self.backbone, self.weights)
+        self._check()
         if getattr(self, "_network_for", None) != wanted:
             self._network, self._network_for = load_backbone(*wanted), wanted
         return Extractor(

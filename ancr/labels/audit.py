@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -16,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ancr._core.arrays import Array, to_numpy
 from ancr._core.checks import check_labels
-from ancr._core.messages import naming
+from ancr._core.messages import naming, shown_chance
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.representation import chosen_classifier
 from ancr.dictionary.atoms import check_samples
@@ -51,8 +52,8 @@ class LabelAudit:
         Log-odds against the given label, larger is more suspicious, see `ancr.labels.suspicion`;
         not a number for a sample that cannot be judged: one whose class has no other, and one of weight zero.
     probability : ndarray of shape (n_samples,)
-        Calibrated probability that the given label is right, below 1 however clear the case; not a number for a sample
-        that cannot be judged.
+        Calibrated probability that the given label is right, above 0 and below 1 however clear the case; not a number
+        for a sample that cannot be judged.
     suggested : ndarray of shape (n_samples,)
         The label that the other samples suggest.
     speaks_for, speaks_against : Witnesses
@@ -109,7 +110,7 @@ class LabelAudit:
 
     def _shown(self, i: int) -> str:
         """The probability of a label, as tables show it."""
-        return "cannot be judged" if np.isnan(self.probability[i]) else f"{self.probability[i]:.3f}"
+        return "cannot be judged" if np.isnan(self.probability[i]) else shown_chance(self.probability[i])
 
     @property
     def confusion(self) -> np.ndarray:
@@ -260,23 +261,25 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     estimator = ANCRClassifierCV() if estimator is None else estimator
     if not isinstance(estimator, (BaseRepresentationClassifier, BestOfSearch)):
         raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
-    X, y = check_samples(X), check_labels(y)
-    check_consistent_length(range(X.shape[0]), y)
+    samples, y = check_samples(X), check_labels(y)
+    check_consistent_length(range(samples.shape[0]), y)
     if groups is None:
-        return audit_fitted(clone(estimator).fit(X, y), y)
-    return _audit_groups(estimator, X, y, check_labels(groups, "groups"))
+        return audit_fitted(clone(estimator).fit(X, y), y)  # a frame has names of columns, which warnings use
+    return _audit_groups(estimator, X, samples, y, check_labels(groups, "groups"))
 
 
-def _audit_groups(estimator: Any, X: Array, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
+def _audit_groups(estimator: Any, given_X: Any, X: Array, y: np.ndarray, groups: np.ndarray) -> LabelAudit:
     with naming("groups"):
         check_consistent_length(y, groups)
     classes, given = np.unique(y, return_inverse=True)
     folds = _folds_of_groups(given, groups)
     searches = {"groups": groups} if has_fit_parameter(estimator, "groups") else {}
-    fitted = chosen_classifier(clone(estimator).fit(X, y, **searches))
+    fitted = chosen_classifier(clone(estimator).fit(given_X, y, **searches))
     if not fitted.dictionary_.knows_lengths:
         raise ValueError("groups: space='precomputed' has no k(y, y) of samples held out; give a callable kernel")
-    judgement = judge_in_folds(fitted, X, y, folds, fitted.space_.part)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the columns of X differ in scale", UserWarning)  # said by the first fit
+        judgement = judge_in_folds(fitted, X, y, folds, fitted.space_.part)
     found = errors_of(judgement, given)
     return make_audit(judgement, y, fitted, first=found, last=found, classes=classes)
 
@@ -361,7 +364,8 @@ def make_audit(
     last.share = first.share
     number, classes = len(labels), to_numpy(classifier.classes_) if classes is None else classes
     score, probability, precisions = np.full(number, np.nan), np.full(number, np.nan), np.zeros(number)
-    score[judged], probability[judged], precisions[judged] = last.scores, 1.0 - last.probability(), last.precision()
+    score[judged], precisions[judged] = last.scores, last.precision()
+    probability[judged] = np.maximum(1.0 - last.probability(), 0.5 / (judged.sum() + 1.0))  # n labels tell no less
     return LabelAudit(
         labels,
         np.unique(labels),

@@ -69,7 +69,7 @@ class ErrorCount:
         """A sentence where all that is counted may be right labels of classes that overlap; empty elsewhere."""
         if self.low >= 0.5 or self.estimate < 0.5:
             return ""
-        return "All of these may be right: they are no more than classes that overlap would have."
+        return "All of them may be right: where classes overlap, as many labels look wrong."
 
 
 class Errors:

@@ -5,7 +5,7 @@ classifies best is not always the one that finds wrong labels best. Where classe
 ridge, whose codes spread over whole classes, sees better that a label is far off; where they are easy, it sees nothing
 that the chosen setting does not. So the decision values of both are added,
 
-    d = β₁d₁ + β₂d₂,    β = argmin −Σ log softmax(d)_given,    β ≥ 0,
+    d = a₁d₁ + a₂d₂,    a = argmin −Σ log softmax(d)_given,    a ≥ 0,
 
 with weights for which they predict the given labels best: a convex problem in two numbers. As for one temperature, the
 log loss is safe here, because it chooses two scales and not between settings.
@@ -90,7 +90,7 @@ def _smooth_problem(dictionary: BaseDictionary) -> Problem:
 def combined(
     first: np.ndarray, second: np.ndarray, labels: np.ndarray, counted: np.ndarray | None = None
 ) -> np.ndarray:
-    """β₁d₁ + β₂d₂ for all samples.
+    """a₁d₁ + a₂d₂ for all samples.
 
     Parameters
     ----------

@@ -158,10 +158,13 @@ def _least_sure(estimator: Any, samples: Array, n: int, labelled: Array) -> np.n
 def _smallest(values: np.ndarray, n: int, last: str = "chosen") -> np.ndarray:
     """Places of the n smallest values; tells of ties that the order of the rows decides."""
     order = np.argsort(values, kind="stable")
-    if n < len(order) and values[order[n]] == values[order[n - 1]]:
-        equal = int(np.count_nonzero(values == values[order[n - 1]]))
-        text = f"{equal} samples are as good as the last one {last}: random_state decides between them"
-        warnings.warn(text, UserWarning, stacklevel=4)
+    if n < len(order):
+        # Copies in different blocks of a product differ by rounding.
+        equal = np.isclose(values, values[order[n - 1]], rtol=1e-6, atol=0.0)
+        if equal[order[n]]:
+            many = f"{np.count_nonzero(equal)} samples"
+            text = f"{many} are as good as the last one {last}: random_state decides between them"
+            warnings.warn(text, UserWarning, stacklevel=4)
     return order[:n]
 
 

@@ -26,7 +26,7 @@ class Ranking:
     ours, printed : list of (str, float)
         Method and accuracy, best first, for the methods that were run here and are in the paper.
     agreement : float
-        Kendall's τ of the two rankings: 1 means the same, 0 unrelated, −1 reversed.
+        Kendall's tau of the two rankings: 1 means the same, 0 unrelated, −1 reversed.
     """
 
     title: str
@@ -137,7 +137,7 @@ def _first(order: Sequence[tuple[str, float]]) -> str:
 
 def _order(ranking: Ranking) -> str:
     return (
-        f"{ranking.title}: Kendall's τ between our ranking of the {len(ranking.ours)} methods and the paper's is "
+        f"{ranking.title}: Kendall's tau between our ranking of the {len(ranking.ours)} methods and the paper's is "
         f"{ranking.agreement:.2f}; best here: {_first(ranking.ours)}; best in the paper: {_first(ranking.printed)}."
     )
 

@@ -1,5 +1,6 @@
 """What a trained model says of samples: a label, how sure it is, and the training samples that decided."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr._core.messages import shown, shown_cells
+from ancr._core.messages import counted, shown, shown_cells
 from ancr.classifiers.explanation import Explanation
 from ancr.samples.array_files import as_float, check_finite
 from ancr.samples.model_file import Model
@@ -42,6 +43,43 @@ class Answer:
     def probability(self) -> float | None:
         """Of the label; None if the classifier has no probabilities."""
         return None if np.isnan(self.probabilities[0]) else float(self.probabilities.max())
+
+
+class Score:
+    """How many answers there are, and how many are right where labels are known, as a sentence.
+
+    Examples
+    --------
+    >>> from ancr.samples.answers import Score
+    >>> score = Score()
+    >>> for predicted, given in (("cat", "cat"), ("cat", "dog"), ("dog", None)):
+    ...     score.add(predicted, given, copied=False)
+    >>> str(score)
+    '3 samples; 1 of 2 known labels are right (50.0%)'
+    """
+
+    def __init__(self) -> None:
+        self._samples = 0
+        self._known, self._right = Counter[bool](), Counter[bool]()  # of samples that training had, and of others
+
+    def add(self, predicted: str, given: str | None, copied: bool) -> None:
+        """Count an answer; ``copied`` says whether the sample has the very values of a training sample."""
+        self._samples += 1
+        self._known[copied] += given is not None
+        self._right[copied] += predicted == given
+
+    def __str__(self) -> str:
+        text, known, copied = counted(self._samples, "sample"), self._known.total(), self._known[True]
+        if not known:
+            return text
+        right = self._right.total()
+        text += f"; {right} of {known} known labels are right ({right / known:.1%})"
+        if copied == known:
+            return f"{text}, but the model was trained on these samples: this says nothing about new ones"
+        if copied:
+            right, known = self._right[False], self._known[False]
+            text += f"; without {copied} that equal a training sample, {right} of {known} ({right / known:.1%})"
+        return text
 
 
 class Answers:
@@ -161,5 +199,5 @@ def _cells(row: Any, number: int, names: Sequence[str]) -> list[Any]:
         raise ValueError(f"row {number} has {len(row)} values, but the model was trained on {len(names)} columns")
     for name, value in zip(names, row, strict=True):
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"row {number}, column {shown(name)}: {shown(str(value))} is no number and no text")
+            raise ValueError(f"row {number}, column {shown(name)}: {shown(str(value))} is neither a number nor a text")
     return row

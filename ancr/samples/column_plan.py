@@ -181,8 +181,9 @@ class ColumnPlan:
         doubt = np.count_nonzero(right[0] != right[1]) ** 0.5  # one standard error of the gain
         decided = replace(self, standardize=bool(gain > -doubt if self.is_likely else gain > doubt))
         plain, scaled = (f"{100 * np.mean(each):.1f} %" for each in right)
-        why = f"nearest neighbours are right for {scaled} of the samples standardized, for {plain} as they are"
-        return replace(decided, reason=decided.described(f"({why}; {options[decided.standardize is True]} if not)"))
+        why = f"nearest neighbours are right for {scaled} of the samples with standardizing, {plain} without"
+        option = options[decided.standardize is True]
+        return replace(decided, reason=decided.described(f"({why}; override with {option})"))
 
     def _right(self, standardize: bool, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Which samples have the class of their nearest neighbour; of many samples, a random part answers."""
@@ -298,16 +299,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         y : array-like or None
             Labels, which decide whether to standardize.
         """
-        plan = self.plan
-        if plan is None:
-            names, rows = frame_rows(X, kinds=checked_kinds(self.kinds or {}, getattr(X, "columns", None)))
-            plan = ColumnPlan.of(rows, names, self.standardize, self.kinds)
-        else:
-            names, rows = frame_rows(X, plan.names or None, plan.read_as)
-            plan = plan if plan.columns else replace(plan, columns=tuple(map(Column, names)))
-        if not plan.used:
-            raise ValueError(f"no column is left to learn from: {plan.described()}")
-        self.plan_ = plan.settled(rows, y) if plan.standardize is None else plan
+        names, rows, self.plan_ = self._read(X, y)
         self.rows_, self.n_features_in_ = rows, rows.shape[1]
         self.feature_names_in_ = np.array(names, dtype=object)
         self._blocks = self._make_blocks(rows)
@@ -318,6 +310,31 @@ class TableColumns(TransformerMixin, BaseEstimator):
             [np.resize(places, width) for places, width in zip(origins, widths, strict=True)]
         )
         return self
+
+    def decided(self, X: Any, y: Any = None) -> ColumnPlan:
+        """The plan that `fit` would decide on, without learning how to prepare the columns.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            The table.
+        y : array-like or None
+            Labels, which decide whether to standardize.
+        """
+        return self._read(X, y)[2]
+
+    def _read(self, X: Any, y: Any) -> tuple[Sequence[str], np.ndarray, ColumnPlan]:
+        """Names of the columns, rows, and what is done with them."""
+        plan = self.plan
+        if plan is None:
+            names, rows = frame_rows(X, kinds=checked_kinds(self.kinds or {}, getattr(X, "columns", None)))
+            plan = ColumnPlan.of(rows, names, self.standardize, self.kinds)
+        else:
+            names, rows = frame_rows(X, plan.names or None, plan.read_as)
+            plan = plan if plan.columns else replace(plan, columns=tuple(map(Column, names)))
+        if not plan.used:
+            raise ValueError(f"no column is left to learn from: {plan.described()}")
+        return names, rows, plan.settled(rows, y) if plan.standardize is None else plan
 
     def transform(self, X: Any) -> np.ndarray:
         """Prepare samples; columns of a frame are found by name, in any order.

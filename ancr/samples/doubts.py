@@ -80,14 +80,19 @@ def _of_columns(samples: Samples, labelled: Samples) -> Iterator[str]:
     if count > _MOST_COLUMNS or not 2 <= classes <= len(labelled) / 5:  # a class of few samples lies in one interval
         return
     errors = np.array([error_alone(values, labelled.target) for values in labelled.vectors.T])
+    # Of a column that says when or where a sample was taken, it is no news that it tells the label.
+    measured = np.array([not (numbers_samples(values) or is_sorted(values)) for values in samples.vectors.T])
     for place in range(count):
         name = samples.columns[place] if samples.columns else str(place)
-        yield from _of_column(samples.vectors[:, place], labelled, place, name, errors)
+        others = errors[measured & (np.arange(count) != place)]
+        yield from _of_column(samples.vectors[:, place], labelled, place, name, float(errors[place]), others)
 
 
-def _of_column(values: np.ndarray, labelled: Samples, place: int, name: str, errors: np.ndarray) -> Iterator[str]:
-    """At most one line about a column."""
-    error, known_values = errors[place], labelled.vectors[:, place]
+def _of_column(
+    values: np.ndarray, labelled: Samples, place: int, name: str, error: float, others: np.ndarray
+) -> Iterator[str]:
+    """At most one line about a column that makes some error by itself, and others theirs."""
+    known_values = labelled.vectors[:, place]
 
     def right() -> str:
         return f"{100 * right_alone(known_values, labelled.target):.0f} % of held-out labels"
@@ -99,7 +104,7 @@ def _of_column(values: np.ndarray, labelled: Samples, place: int, name: str, err
         what = "runs in order through the file and by itself predicts"
         why = "if it says when or where a sample was taken, remove it, for it cannot classify new ones"
         yield f"column {name!r} {what} {right()}: {why}"
-    elif _stands_out(known_values, labelled, place, errors):
+    elif _stands_out(known_values, labelled, error, others):
         why = "if it is made from the label, or known only after it, remove it"
         yield f"column {name!r} by itself predicts {right()}: {why}"
     else:
@@ -109,12 +114,11 @@ def _of_column(values: np.ndarray, labelled: Samples, place: int, name: str, err
             yield f"column {name!r} by itself tells class {known!r} from all others: {why}"
 
 
-def _stands_out(values: np.ndarray, labelled: Samples, place: int, errors: np.ndarray) -> bool:
+def _stands_out(values: np.ndarray, labelled: Samples, error: float, others: np.ndarray) -> bool:
     """Whether a column tells the label as no measurement does: a code for each class, or far better than the others."""
-    if errors[place] > _TELLS:
+    if error > _TELLS:
         return False
     is_code = len(np.unique(values)) <= 2 * len(np.unique(labelled.target))
-    others = np.delete(errors, place)
     return bool(is_code or (len(others) and others.min() > _NEAR))
 
 

@@ -61,7 +61,7 @@ def folder_images(root: Path, follow_links: bool = True) -> Found:
                 else:
                     ignored.append(file)
             if len(rows) == before and folder != part:
-                _warn(f"class {folder.name!r} is empty: {folder} holds no image")
+                _warn(f"Class {folder.name!r} is empty: {folder} holds no image")
     if outside:
         _warn(f"{len(outside)} links lead out of the folder and were left out: {some(outside, 5, 400)}")
     if not rows:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
+from ancr._core.messages import shown_path
 from ancr.features.decoding import Picture, UnreadableImageError, grey_pixels
 from ancr.features.deep import DeepFeatures
 from ancr.features.hog import SIDE as HOG_SIDE
@@ -83,6 +84,22 @@ def with_weights(features: str, weights: str | Path | None) -> str:
     name, options = _parsed(features)
     file = Path(weights).expanduser()
     return _spelled(name, {**options, "weights": str(file.resolve()) if file.is_file() else str(weights)})
+
+
+def features_options(features: str) -> list[str]:
+    """Options of a command that turns images into the same vectors.
+
+    Examples
+    --------
+    >>> from ancr.samples.image_vectors import features_options
+    >>> features_options("hog"), features_options("resnet18?weights=/data/own.pth")
+    (['--features', 'hog'], ['--features', 'resnet18', '--weights', '/data/own.pth'])
+    """
+    name, options = _parsed(features)
+    if not options.get("weights"):
+        return ["--features", features]
+    weights = shown_path(options.pop("weights"))
+    return ["--features", _spelled(name, options), "--weights", weights]
 
 
 def extracted_features(made_by: str) -> str:

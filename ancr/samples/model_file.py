@@ -146,7 +146,7 @@ class Model:
         return replace(self, classifier=chosen(fitted[-1]), trained_as=self.method)
 
     def save(self, path: str | Path) -> None:
-        """Write the model; an object or function of one's own is kept by the name under which it can be imported."""
+        """Write the model; a custom object or function is kept by the name under which it can be imported."""
         settings, learned = _apart(self.classifier)
         header = {
             "format": FORMAT,
@@ -173,7 +173,7 @@ class Model:
         path : path-like
             The ``.npz`` file.
         allow : sequence of str
-            Packages to import sets, rules, kernels … of one's own from; without them only this package is used.
+            Packages to import custom sets, rules, kernels … from; without them only this package is used.
         """
         header, arrays = _read(Path(path))
         try:
@@ -220,7 +220,7 @@ def _with_words(samples: np.ndarray, words: np.ndarray | None, plan: ColumnPlan)
         return samples
     known = [] if words is None else json.loads(words.tobytes())
     if not _is_list_of(known, str):
-        raise ValueError("'words' is no list of texts")
+        raise ValueError("'words' is not a list of texts")
     codes = samples[:, textual]
     if not (np.isnan(codes) | ((codes >= 0) & (codes < len(known)) & (codes == np.rint(codes)))).all():
         raise ValueError(f"'samples' names words that are not among the {len(known)} of the file")

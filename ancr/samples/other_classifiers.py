@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from ancr._core.messages import one_line
@@ -16,6 +17,7 @@ from ancr.selection.folds import groups_for
 # What a file may hold beside the types that skops knows to be safe: data structures of scikit-learn, and our own steps.
 _TRUSTED = frozenset(
     {
+        f"{__name__}.Boosting",
         f"{__name__}.Neighbours",
         f"{__name__}.SignedPower",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -27,6 +29,10 @@ _TRUSTED = frozenset(
         "sklearn.tree._tree.Tree",
     }
 )
+
+
+# More columns than this are many for boosting. Then a split looks at so many, whose values fall into so many bins.
+_MANY_COLUMNS, _COLUMNS_PER_SPLIT, _BINS = 256, 100, 31
 
 
 class SignedPower(TransformerMixin, BaseEstimator):
@@ -75,6 +81,41 @@ class Neighbours(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Shares of the classes among the neighbours."""
         return self.neighbours_.predict_proba(X)
+
+
+class Boosting(ClassifierMixin, BaseEstimator):
+    """Gradient boosting: 100 rounds of trees, in `sklearn.ensemble.HistGradientBoostingClassifier`.
+
+    With more than 256 columns each split looks at 100 of them, drawn anew, whose values are in 31 bins: a tenth of the
+    time or less, and on columns that say alike no worse.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, default=31
+        Leaves of a tree.
+    """
+
+    def __init__(self, max_leaf_nodes: int = 31) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Boosting":
+        """Grow the trees."""
+        many = X.shape[1] > _MANY_COLUMNS
+        fewer = {"max_features": _COLUMNS_PER_SPLIT / X.shape[1], "max_bins": _BINS} if many else {}
+        trees = HistGradientBoostingClassifier(
+            max_iter=100, max_leaf_nodes=self.max_leaf_nodes, random_state=0, **fewer
+        )
+        self.boosting_ = trees.fit(X, y)
+        self.classes_ = self.boosting_.classes_
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most probable labels."""
+        return self.boosting_.predict(X)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes."""
+        return self.boosting_.predict_proba(X)
 
 
 class OtherClassifier(ClassifierMixin, BaseEstimator):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ancr._core.messages import shown
+from ancr._core.messages import counted, shown
 from ancr.samples.column_kinds import base_kind
 from ancr.samples.table_files import MISSING, Chunk, NotANumberError, as_number, some
 
@@ -56,12 +56,18 @@ class RawColumn:
         return self._complaint is not None and any(part.dtype.kind == "f" for part in self._parts)
 
     def values(self) -> np.ndarray:
-        """The column; one that is mostly numbers and has other cells is an error that names the first of them."""
+        """The column; one that is mostly numbers and has other cells is an error: the first, and how many there are."""
         if self._complaint is not None:
             numbers = self._counts[1] + sum(np.isfinite(p).sum() for p in self._parts if p.dtype.kind == "f")
             if numbers >= self._counts[0]:
-                raise self._complaint
+                raise NotANumberError(f"{self._complaint}{_also(self._counts[0] - 1)}")
         return np.concatenate(self._parts)
+
+
+def _also(more: int) -> str:
+    """How many cells have to be looked at besides the one that is named."""
+    is_ = "is not a number" if more == 1 else "are not numbers"
+    return f"; {counted(more, 'more cell')} of this column {is_} either" if more else ""
 
 
 def read_columns(chunks: Iterable[Chunk], names: Sequence[str], kinds: Mapping[str, str]) -> list[RawColumn]:

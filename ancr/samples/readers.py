@@ -101,7 +101,7 @@ def read_samples(
     if table:
         return read_table(table, target=label, pool=pool, kinds=kinds)
     if kinds:
-        raise ValueError(f"{path} is no table: it has no column {next(iter(kinds))!r}")
+        raise ValueError(f"{path} is not a table: it has no column {next(iter(kinds))!r}")
     return read_arrays(path, target=label, pool=pool)
 
 
@@ -450,7 +450,8 @@ def _table_parts(
     if not some_read:
         raise ValueError(f"no row of {path} can be read: {broken[0]}")
     if broken:
-        _warn(f"{counted(len(broken), 'row')} cannot be read and left out: {some(broken, 20, 200)}")
+        are = "is" if len(broken) == 1 else "are"
+        _warn(f"{counted(len(broken), 'row')} cannot be read and {are} left out: {some(broken, 20, 200)}")
 
 
 def _beside(table: Table, usual: Sequence[str], taken: Sequence[str]) -> str:

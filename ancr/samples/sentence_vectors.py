@@ -45,7 +45,7 @@ def _folder(name: str) -> Path:
     for place in filter(None, (Path(name).expanduser(), beside)):
         if place.is_dir():
             if not (place / "modules.json").is_file():
-                raise ValueError(f"{place} is no sentence-transformers model: it has no modules.json")
+                raise ValueError(f"{place} is not a sentence-transformers model: it has no modules.json")
             return place.resolve()
     cached = _cached(name)
     if cached is None:

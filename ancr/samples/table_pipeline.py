@@ -113,7 +113,7 @@ class TablePipeline(Pipeline):
         search = self[-1]
         if not chooses_spaces(search):
             return super().fit(X, y, **params)
-        spaces = TableColumns(**self[0].get_params()).fit(X, y).plan_.spaces
+        spaces = self[0].decided(X, y).spaces
         try:
             search.set_params(**spaces)
             return super().fit(X, y, **params)

@@ -141,10 +141,12 @@ class _SearchCV(BestOfSearch, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         X, y, search = samples.X, samples.y, named_search(self.search)
         settings, screeners = grid.candidates(X, y), grid.screeners(X, y)
         held_out = self._held_out(grid, samples, settings)
-        few = held_out
+        half = few = held_out
         if self._own_folds:
-            few = held_out.stratified(searching.SCREENED_SAMPLES, grid.spaces[0])
-        run = Run(settings, screeners, held_out, few, grid.solver, grid.code, self.scoring, search)
+            fewest, coarse = searching.SCREENED_SAMPLES, int(searching.COARSE_SHARE * len(held_out.y))
+            few = held_out.stratified(fewest, grid.spaces[0])
+            half = few if coarse <= fewest else held_out.stratified(coarse, grid.spaces[0])
+        run = Run(settings, screeners, held_out, half, few, grid.solver, grid.code, self.scoring, search)
         with self._progress(run.n_steps) as step:
             tried, running = run.outcomes(step)
         best = running[choose(running, self.scoring, search.one_standard_error)]

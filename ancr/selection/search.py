@@ -5,8 +5,8 @@ out. So a search goes in three steps:
 
     screening   ridge regression on the free set (CRC), whose codes are known in closed form, in every space; of spaces
                 that differ in their lift alone in the one of the smallest, then, for the best of them, in the others
-    coarse      every quadratic, set and relaxation in the best spaces, at one λ
-    fine        the neighbours of the best of these, in λ and in the relaxation
+    coarse      every quadratic, set and relaxation in the best spaces, at one λ, on half of the samples of large sets
+    fine        the neighbours of the best of these, in λ and in the relaxation, on all samples
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from ancr.selection.scoring import Candidate, Folds, Outcome, Setting, best_sett
 
 # Spaces that the screening keeps, and the most samples that it looks at.
 KEPT_SPACES, SCREENED_SAMPLES = 3, 1500
+# The share of the samples that the coarse step looks at; it is never less than the screening looks at.
+COARSE_SHARE = 0.5
 # Spaces whose other lifts are screened, too, after the smallest.
 LIFTED_SPACES = 2
 # More samples than this are not needed to choose settings.
@@ -41,8 +43,8 @@ class Search(AxisObject):
         ``"full"`` tries every combination. ``"screened"`` tries ridge regression on the free set at λ = 1e-3 … 1 in
         every space, on about 1,500 samples if there are more (of spaces that differ in their lift alone in the one of
         the smallest lift; the others of the two best at the λ that did best there); in the three best spaces every
-        quadratic, set and relaxation at the middle λ; then the neighbours of the best of these in λ and in the
-        relaxation. A grid of one space is tried in full.
+        quadratic, set and relaxation at the middle λ, on half of the samples, but no fewer than 1,500; then, on all
+        samples, the neighbours of the best of these in λ and in the relaxation. A grid of one space is tried in full.
     one_standard_error : bool, default=False
         Take the setting with the sparsest codes among those within one standard error of the best: fewer samples to
         show and faster answers, for a loss that the training set cannot show but that is there on average. (Atoms are
@@ -134,8 +136,8 @@ class Run:
         The candidates of each space.
     screeners : dict
         Ridge regression on the free set in each space.
-    held_out, few : HeldOut
-        All samples, and those to screen with.
+    held_out, half, few : HeldOut
+        All samples, those of the coarse step, and those to screen with.
     solver, code : object
         How codes are found, and which of a relaxed problem's codes is classified with.
     scoring : str
@@ -147,6 +149,7 @@ class Run:
     grid: dict[Space, list[Candidate]]
     screeners: dict[Space, list[Candidate]]
     held_out: HeldOut
+    half: HeldOut
     few: HeldOut
     solver: Any
     code: str | None
@@ -179,7 +182,7 @@ class Run:
     def _full(self, step: Callable[[], Any]) -> tuple[list[Outcome], list[Outcome]]:
         running: list[Outcome] = []
         for space, candidates in self.grid.items():
-            self._add(running, space, candidates, "grid")
+            self._add(running, self.held_out, space, candidates, "grid")
             step()
         return running, running
 
@@ -188,23 +191,28 @@ class Run:
         screening, ranked = self._screen(step)
         kept = ranked[:KEPT_SPACES]
         wanted = {candidate for space in kept for candidate in self.grid[space]}
-        running = [one for one in screening if one.candidate in wanted] if self.few is self.held_out else []
+        tried = [one for one in screening if one.candidate in wanted] if self.few is self.half else []
         for space in kept:
-            self._add(running, space, self._coarse(space, screening), "coarse")
+            self._add(tried, self.half, space, self._coarse(space, screening), "coarse")
             step()
-        best = running[self._best(running)].candidate
-        self._add(running, best.space, [one for one in self.grid[best.space] if self._near(one, best)], "fine")
+        best = tried[self._best(tried)].candidate
+        running = tried if self.half is self.held_out else []
+        near = [one for one in self.grid[best.space] if self._near(one, best)]
+        self._add(running, self.held_out, best.space, near, "fine")
         step()
-        return [*(one for one in screening if one not in running), *running], running
+        before = [*(one for one in screening if one not in tried), *(one for one in tried if one not in running)]
+        return [*before, *running], running
 
     def _best(self, outcomes: list[Outcome]) -> int:
         return choose(outcomes, self.scoring, self.search.one_standard_error)
 
-    def _add(self, running: list[Outcome], space: Space, candidates: list[Candidate], stage: str) -> None:
+    def _add(
+        self, running: list[Outcome], samples: HeldOut, space: Space, candidates: list[Candidate], stage: str
+    ) -> None:
         """Score those candidates that are not known yet; of all outcomes the best alone keeps its decision values."""
         known = {one.candidate for one in running}
         new = [one for one in candidates if one not in known]
-        running += self._staged(self.held_out.outcomes(space, new, self.solver, self.code), stage)
+        running += self._staged(samples.outcomes(space, new, self.solver, self.code), stage)
         if running:
             best = running[self._best(running)]
             for one in running:

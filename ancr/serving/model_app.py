@@ -26,7 +26,7 @@ from ancr.features.decoding import UnreadableImageError
 from ancr.samples.answers import Answer, Answers
 from ancr.samples.image_vectors import image_vectors
 from ancr.samples.sample_set import of_images
-from ancr.studio.connections import Json, told
+from ancr.studio.connections import WENT_AWAY, Json, told
 from ancr.studio.security import Refusal, limited
 
 _TOP, _MOST_TOP = 5, 100
@@ -53,7 +53,8 @@ def make_model_app(answers: Answers, token: str = "", most_bytes: int = 2**24, m
         Route("/model", site.model),
         Route("/predict", site.predict, methods=["POST"]),
     ]
-    handlers = {
+    handlers: dict[Any, Any] = {
+        **WENT_AWAY,
         HTTPException: told(lambda error: (error.detail, error.status_code)),
         Refusal: told(lambda error: (error.sentence, error.status)),
         Exception: told(lambda error: (f"unforeseen: {type(error).__name__}; the server's log says more", 500)),
@@ -129,7 +130,7 @@ class _Endpoints:
         asked = _parsed(body)
         rows, top, chances = asked.get("rows"), asked.get("top", _TOP), asked.get("probabilities", True)
         if not isinstance(rows, list) or not rows:
-            raise Refusal(422, "rows is missing, or is no list of rows")
+            raise Refusal(422, "rows is missing or is not a list of rows")
         if len(rows) > self._most_rows:
             raise Refusal(413, f"{len(rows)} rows, but at most {self._most_rows} can be sent at once")
         if not isinstance(top, int) or isinstance(top, bool) or not 0 <= top <= _MOST_TOP:
@@ -193,7 +194,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
 
 
 def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is no value of JSON; null stands for a missing value of a table")
+    raise ValueError(f"{text} is not a JSON value; null stands for a missing value")
 
 
 def _whole_number(text: str) -> float:

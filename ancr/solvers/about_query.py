@@ -37,7 +37,7 @@ def about_queries(solution: Solution, rows: np.ndarray, solver: ExactSolver) -> 
     dictionary = problem.dictionary.in_double
     if not len(rows) or problem.has_origin or not dictionary.has_coordinates or problem.quadratic.target != 1.0:
         return solution
-    queries = solution.queries.take(rows).in_double
+    queries = problem.asked(solution.queries.take(rows).in_double)
     codes, n_iter, converged = solution.sorted_codes.tolil(), solution.n_iter.copy(), solution.converged.copy()
     apart = -2.0 * queries.charged(-0.5 * squared_distances(queries.rows, dictionary.atoms), -np.inf)
     nearest = apart.min(axis=1) + problem.quadratic.largest_price

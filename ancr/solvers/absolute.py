@@ -1,4 +1,4 @@
-r"""SRC's problem on arrays of any library: min ‖y − Xc‖² + μ‖c‖₁ as a problem on the orthant.
+r"""SRC's problem on arrays of any library: min ‖y − Xc‖² + λ‖c‖₁ as a problem on the orthant.
 
 With c = c⁺ − c⁻ and both parts non-negative, ‖c‖₁ = Σc⁺ + Σc⁻: over the atoms and their mirror images the ℓ1 term is
 linear, and `DeviceWorkingSet` solves what is left. An atom and its mirror image never pull at once, so that one of the

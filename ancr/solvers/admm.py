@@ -8,9 +8,9 @@ One iteration, from z = c = δ = 0:
 
 Two observations make it cheap. First, δ + ρ(z − c) = ρ(z − s), so s and z are the whole state: w = (ρz + δ)/2 is
 ρ(z − s/2), and the next s is c + s − z. Second, for H = XᵀX + λI and d < n the c-step goes through d: with
-μ = λ + ρ/2 and K = XXᵀ + μI,
+a = λ + ρ/2 and K = XXᵀ + aI,
 
-    v = K⁻¹(μy − Xw),      c = (w + Xᵀv)/μ,      Xc = y − v.
+    v = K⁻¹(ay − Xw),      c = (w + Xᵀv)/a,      Xc = y − v.
 
 Xs follows s by the same recursion, in d numbers instead of n, so the only product that an iteration needs besides
 Xᵀv is Xz, and z is sparse.
@@ -209,7 +209,7 @@ class _ThroughAtoms:
 
 
 class _ThroughFeatures:
-    """c-step with one d × d inverse: c = (w + Xᵀv)/μ."""
+    """c-step with one d × d inverse: c = (w + Xᵀv)/a."""
 
     def __init__(self, problem: Problem, rho: float) -> None:
         dictionary, quadratic = problem.dictionary.located, problem.quadratic
@@ -226,7 +226,7 @@ class _ThroughFeatures:
         return [self._target * queries.rows, 0.0 * queries.rows]
 
     def advance(self, state: list[Array], s: Array, z: Array, first: bool) -> Array:
-        """(w + Xᵀv)/μ; also updates Xs."""
+        """(w + Xᵀv)/a; also updates Xs."""
         target, image_of_s = state
         image = product_with_atoms(z, self._atoms)
         v = (target - self._rho * (image - 0.5 * image_of_s)) @ self._inverse

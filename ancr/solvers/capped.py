@@ -34,6 +34,8 @@ from ancr.solvers.working_set.layout import max_rounds
 _EPS = float(np.finfo(float).eps)
 # Rounds after which all are textbook steps.
 _BLOCK_ROUNDS = 40
+# The share of the cap within which an entry is at a bound: a projection leaves some a rounding away from it.
+_AT_BOUND = 1e-13
 # Marks an atom that stays at its bound in a projection, and the most that any other entry counts there.
 _AWAY, _FAR = 1e6, 1e5
 
@@ -78,7 +80,7 @@ class Capped(ExactSolver):
         self._plain.warm_up(self._on_host(queries), total)
 
     def _on_host(self, queries: Queries) -> Queries:
-        double = queries.in_double
+        double = self.problem.asked(queries.in_double)
         return double.on_host(self._here) if double.dictionary.is_non_numpy else double.seen_by(self._here)
 
     def solve_block(self, queries: Queries, history: bool = False) -> Solution:
@@ -117,6 +119,7 @@ class _Descent:
     def __init__(self, problem: Problem, queries: Queries, keeps_matrix: bool) -> None:
         self._problem, self._queries, self._keeps_matrix = problem, queries, keeps_matrix
         self._cap, shape = problem.constraint.highest, (len(queries), problem.dictionary.n_atoms)
+        self._low, self._high = self._cap * _AT_BOUND, self._cap * (1.0 - _AT_BOUND)
         self._barred = np.zeros(shape, bool) if queries.excluded is None else queries.excluded
         # What rounding does to pulls, at least.
         size = np.sqrt(queries.squares) + problem.lengths.max()
@@ -161,19 +164,19 @@ class _Descent:
 
     def _ends(self, row: int, code: np.ndarray, pull: np.ndarray) -> tuple[int, int]:
         """The atom that pulls hardest below the cap, and the one that pulls least above zero."""
-        rising = np.where((code < self._cap) & ~self._barred[row], pull, -np.inf)
-        return int(rising.argmax()), int(np.where(code > 0.0, pull, np.inf).argmin())
+        rising = np.where((code < self._high) & ~self._barred[row], pull, -np.inf)
+        return int(rising.argmax()), int(np.where(code > self._low, pull, np.inf).argmin())
 
     def _at_bounds(self, code: np.ndarray) -> np.ndarray:
         """The code with atoms at their bounds marked to stay there."""
-        return np.where(code <= 0.0, -_AWAY, np.where(code >= self._cap, _AWAY, code))
+        return np.where(code <= self._low, -_AWAY, np.where(code >= self._high, _AWAY, code))
 
     def _leap(self, row: int, code: np.ndarray, pull: np.ndarray) -> np.ndarray:
         """The best code over the atoms between their bounds and all that contradict the level of these."""
-        between = (code > 0.0) & (code < self._cap)
+        between = (code > self._low) & (code < self._high)
         level = pull[between].mean() if between.any() else pull[list(self._ends(row, code, pull))].mean()
-        rising = (code <= 0.0) & (pull > level + self._noise[row]) & ~self._barred[row]
-        atoms = np.flatnonzero(between | rising | ((code >= self._cap) & (pull < level - self._noise[row])))
+        rising = (code <= self._low) & (pull > level + self._noise[row]) & ~self._barred[row]
+        atoms = np.flatnonzero(between | rising | ((code >= self._high) & (pull < level - self._noise[row])))
         trial = self._at_bounds(code)
         if len(atoms):
             step = _best_step(self._matrix(atoms), pull[atoms], self._noise[row][atoms])
@@ -182,7 +185,7 @@ class _Descent:
 
     def _exchange(self, row: int, code: np.ndarray, pull: np.ndarray) -> np.ndarray:
         """A textbook step: two atoms join, and those that meet a bound on the way to the best code leave."""
-        joined = (code > 0.0) & (code < self._cap)
+        joined = (code > self._low) & (code < self._high)
         joined[list(self._ends(row, code, pull))] = True
         atoms, trial = np.flatnonzero(joined), self._at_bounds(code)
         matrix, own, pull = self._matrix(atoms), code[atoms], pull[atoms]

@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr._core.arrays import Array, check_same_kind, is_non_numpy, like, namespace, to_numpy
+from ancr._core.arrays import Array, check_same_kind, is_non_numpy, like, namespace, take_rows, to_numpy
+from ancr._core.budgets import forget_read
 from ancr._core.checks import check_labels, check_rows, is_checked
 from ancr._core.messages import naming
 from ancr.axes.problem import Problem
@@ -54,7 +55,7 @@ def solve(
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"} or Set, default="simplex"
-        The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
+        The set that a code must lie in; a custom set is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found, see `prepare`.
     exclude : array-like or None, default=None
@@ -114,7 +115,7 @@ def prepare(
     alpha : float, default=1e-3
         The paper's λ ≥ 0.
     constraint : {"free", "affine", "nonnegative", "simplex", "capped_simplex"} or Set, default="simplex"
-        The set that a code must lie in; a set of one's own is solved by ``solver="admm"``.
+        The set that a code must lie in; a custom set is solved by ``solver="admm"``.
     solver : {"exact", "closed_form", "admm", "interior_point"} or Solver, default="exact"
         How the code is found. ``"exact"`` supports the plain sets and returns the optimum; ``"admm"`` is the paper's
         Algorithm 1 for sets with inequalities; ``"closed_form"`` is what ``"exact"`` uses on the free and affine sets;
@@ -177,8 +178,13 @@ def _prepared(caller: str, atoms: Any, family: dict[str, Any], feature_weight: A
         with naming("labels"):
             check_consistent_length(check_labels(labels, "labels"), atoms)
     scale = _feature_scale(feature_weight, atoms, where)
-    where = where.prepare(atoms if scale is None else atoms * scale, "atoms")
-    dictionary = where.dictionary(atoms if scale is None else atoms * scale, labels)
+    weighted = atoms if scale is None else atoms * scale
+    if scale is not None and not bool(namespace(weighted).all(namespace(weighted).isfinite(weighted))):
+        raise ValueError(
+            f"atoms times the roots of feature_weight are beyond the range of {atoms.dtype}; rescale the atoms"
+        )
+    where = where.prepare(weighted, "atoms")
+    dictionary = where.dictionary(weighted, labels)
     numbers = {name: family[name] for name in ("alpha", "beta", "relaxation")}
     problem = Problem.of(dictionary, family["quadratic"], family["constraint"], **numbers)
     if labels is None and problem.quadratic.blocks:
@@ -298,14 +304,15 @@ class Coder:
         queries = queries if hasattr(queries, "shape") else np.asarray(queries)
         start, each = start.codes if isinstance(start, Solution) else start, callable(prices) or np.ndim(prices) < 2
         own = {"exclude": exclude, "start": start, "prices": None if each else prices}
-        own = {name: value for name, value in own.items() if value is not None}
+        own = {name: _sliceable(value) for name, value in own.items() if value is not None}
         for name, value in own.items():
             if (n_rows := np.shape(value)[0] if np.ndim(value) else 0) != queries.shape[0]:
                 raise ValueError(f"{name} must have a row for each of {queries.shape[0]} queries, got {n_rows}")
         for first in range(0, queries.shape[0], int(size)):
             rows = slice(first, min(first + int(size), queries.shape[0]))
-            options = ({"prices": prices} if each else {}) | {name: value[rows] for name, value in own.items()}
-            yield rows, self.solve(queries[rows], **options)
+            options = ({"prices": prices} if each else {}) | {name: _part(value, rows) for name, value in own.items()}
+            yield rows, self.solve(_part(queries, rows), **options)
+            forget_read(queries)
 
     def map(self, rows: Array, then: Callable[[Solution], Any], **options: Any) -> list[Any]:
         """Results of ``then(solution)`` on each block of checked queries; ``options`` are those of `Solver.map`."""
@@ -324,6 +331,16 @@ class Coder:
         if queries.shape[1] != self.n_features:
             raise ValueError(f"queries must have the {self.n_features} features of the atoms, got {queries.shape[1]}")
         return queries
+
+
+def _sliceable(values: Any) -> Any:
+    """Sparse ones in a format that gives rows by a slice; others as they are."""
+    return values.tocsr() if sparse.issparse(values) else values
+
+
+def _part(values: Any, rows: slice) -> Any:
+    """Some rows; the array API standard wants a slice of every axis."""
+    return take_rows(values, rows) if is_non_numpy(values) else values[rows]
 
 
 def _feature_scale(feature_weight: Any, atoms: Any, space: Space) -> Any:

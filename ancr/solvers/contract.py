@@ -163,11 +163,11 @@ class Solver(AxisObject, ABC):
 
     def _over_atoms_left(self, queries: Queries) -> Solution:
         """Queries coded over the atoms that they may use, for each set of such atoms by itself."""
-        parts = []
+        parts, asked = [], self.problem.asked(queries)
         for rows, kept in patterns(queries.terms):
             if len(kept):  # without atoms there is one code
                 part = self.unprepared.prepare(self.problem.over(kept))
-                solution = part.solve_block(queries.take(rows).over(part.problem.dictionary, kept))
+                solution = part.solve_block(asked.take(rows).over(part.problem.dictionary, kept))
                 parts.append(OverSomeAtoms(rows, kept, solution))
         kind = type(parts[0].solution) if parts else Solution
         return kind.over_all_atoms(parts, self.problem, queries)

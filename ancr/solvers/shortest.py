@@ -30,8 +30,8 @@ class ShortestCode(ExactSolver):
 
         argmin ‖c‖²   s.t. Xc = Xc*,  c ≥ 0,  on the simplex Σc = 1.
 
-    With V an orthonormal basis of the rows of X (and of 1ᵀ), its dual is min ½‖max(Vμ, 0)‖² − (Vᵀc*)ᵀμ, which
-    Newton's method solves in a few steps, and c = max(Vμ, 0). Queries whose code is unique keep it, as do those on
+    With V an orthonormal basis of the rows of X (and of 1ᵀ), its dual is min ½‖max(Vu, 0)‖² − (Vᵀc*)ᵀu, which
+    Newton's method solves in a few steps, and c = max(Vu, 0). Queries whose code is unique keep it, as do those on
     which Newton fails. The code uses about half of the atoms, and finding it takes about as long again.
 
     Parameters

@@ -120,11 +120,11 @@ def words(value: Any) -> str:
 
 def check_label(label: Any) -> str:
     """A label as text in one line, or an `ActionError`."""
-    if not isinstance(label, str) or not label.strip():
+    if not isinstance(label, str) or not any(letter.isprintable() and not letter.isspace() for letter in label):
         raise ActionError("A class needs a name.")
     label = label.strip()
     if not label.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in label):
-        raise ActionError("A class name is text; this one holds half a character.")
+        raise ActionError("A class name must be valid text; this one holds half of a character.")
     if len(label) > _LONGEST_NAME or any(ord(letter) < 32 or ord(letter) == 127 for letter in label):
         raise ActionError(f"A class name is one line of at most {_LONGEST_NAME} characters.")
     return label

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from ancr.studio import exports
 from ancr.studio.actions import ActionError, ConflictError
-from ancr.studio.connections import Json, json_body, told
+from ancr.studio.connections import WENT_AWAY, Json, json_body, told
 from ancr.studio.jobs import LONG
 from ancr.studio.journal import JournalError
 from ancr.studio.opening_routes import opening_routes
@@ -90,7 +90,7 @@ def make_app(desk: "Desk", token: str, port: int) -> Guard:
         Route("/api/act", site.act, methods=["POST"]),
         Route("/api/next", site.next, methods=["POST"]),
         Route("/api/leave", site.leave, methods=["POST"]),
-        *(Route(f"/api/export/{name}", site.text(name, make)) for name, make in _texts(site).items()),
+        *(Route(f"/api/export/{name}", site.text(name, make)) for name, make in _WRITERS.items()),
         Route("/api/export/sorted.zip", site.sorted),
         Route("/api/export/model.npz", site.model),
         Route("/api/import/label-studio", site.take_in, methods=["POST"]),
@@ -102,6 +102,7 @@ def make_app(desk: "Desk", token: str, port: int) -> Guard:
 def _handlers() -> dict[Any, Any]:
     """What a page is told about each kind of error."""
     return {
+        **WENT_AWAY,
         EndedError: told(lambda error: (_OTHER_DATA, 409)),
         NoRoomError: told(lambda error: (str(error), 507)),
         ConflictError: told(lambda error: (str(error), 409)),
@@ -130,20 +131,15 @@ async def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _texts(site: "_Site") -> dict[str, Callable[[Request], str]]:
-    """Files of text that can be had, by name."""
-
-    def of(make: Callable[..., str], *parts: str) -> Callable[[Request], str]:
-        return lambda request: make(*(getattr(site.studio, part) for part in parts))
-
-    return {
-        "labels.csv": lambda request: exports.labels_csv(site.studio.state, request.query_params.get("raw") == "1"),
-        "labels.jsonl": of(exports.labels_jsonl, "state"),
-        "table.csv": of(exports.whole_table, "source", "state"),
-        "suspicious.csv": of(exports.suspicious_csv, "views"),
-        "label-studio.json": of(exports.label_studio, "views"),
-        "train.py": of(exports.python_code, "source", "state"),
-    }
+# Files of text that can be had, by name.
+_WRITERS: dict[str, Callable[["Views", Request], str]] = {
+    "labels.csv": lambda views, request: exports.labels_csv(views.state, request.query_params.get("raw") == "1"),
+    "labels.jsonl": lambda views, request: exports.labels_jsonl(views.state),
+    "table.csv": lambda views, request: exports.whole_table(views.source, views.state),
+    "suspicious.csv": lambda views, request: exports.suspicious_csv(views),
+    "label-studio.json": lambda views, request: exports.label_studio(views),
+    "train.py": lambda views, request: exports.python_code(views.source, views.state),
+}
 
 
 class _Site:
@@ -284,26 +280,26 @@ class _Site:
         tab = _named_tab((await _body(request)).get("tab"))
         return await self._read(lambda: self.studio.leases.give(tab, []))
 
-    def text(self, name: str, make: Callable[[Request], str]) -> Callable[[Request], Any]:
-        """An endpoint that gives a file of text."""
+    def text(self, name: str, make: Callable[["Views", Request], str]) -> Callable[[Request], Any]:
+        """An endpoint that gives a file of text, written beside the thread of the state: labels do not wait for it."""
 
         async def endpoint(request: Request) -> Response:
-            text = await self.studio.worker.ask("read", lambda: make(request))
-            return _download(text.encode(), _TEXTS[Path(name).suffix], name)
+            content = await asyncio.to_thread(lambda views: make(views, request).encode(), await _kept(self.studio))
+            return _download(content, _TEXTS[Path(name).suffix], name)
 
         return endpoint
 
     async def sorted(self, request: Request) -> Response:
-        studio = self.studio
+        views = await _kept(self.studio)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "sorted.zip"
-            await asyncio.to_thread(exports.sorted_images, studio.source, studio.state, path)
+            await asyncio.to_thread(exports.sorted_images, views, path)
             return _download(await asyncio.to_thread(path.read_bytes), "application/zip", "sorted.zip")
 
     async def take_in(self, request: Request) -> Response:
         content = await request.body()
         studio = self.meant(request)
-        labels = await studio.worker.ask("read", lambda: exports.from_label_studio(content, studio.state))
+        labels = await asyncio.to_thread(exports.from_label_studio, content, (await _kept(studio)).state)
         return Json(await studio.worker.ask("act", (_tab(request), {"do": "import", "labels": labels})))
 
     async def model(self, request: Request) -> Response:
@@ -350,6 +346,11 @@ class _News:
             await asyncio.sleep(_REST)
         finally:
             end()
+
+
+async def _kept(studio: "Studio") -> "Views":
+    """What is decided at this moment."""
+    return await studio.worker.ask("read", studio.views.kept)
 
 
 def _next(studio: "Studio", n: int, tab: str, ranked: list[int]) -> dict[str, Any]:

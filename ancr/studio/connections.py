@@ -15,7 +15,7 @@ from typing import Any
 
 import uvicorn
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -23,8 +23,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 LONGEST_HEAD = 2**16
 # Seconds for the head of a request, and for its body; a body may go on if it brought so many bytes in that time.
 HEAD_TIME, BODY_TIME, LEAST_BODY = 5.0, 60.0, 2**20
-# Connections that may wait for the rest of a request; of more, the one that has waited longest is closed.
-MOST_WAITING = 32
+# Connections that may wait for the rest of a request, and that may rest between two; of more, the oldest is closed.
+# Together they are fewer than the server takes, so that nobody without the token keeps others out.
+MOST_WAITING, MOST_RESTING, MOST_CONNECTIONS = 32, 128, 200
 
 
 class Json(JSONResponse):
@@ -58,6 +59,10 @@ def told(words: Callable[[Any], tuple[str, int]]) -> Callable[[Request, Exceptio
     return handler
 
 
+# Who went away in the middle of a request gets no answer, and the terminal no traceback.
+WENT_AWAY: dict[Any, Any] = {ClientDisconnect: told(lambda error: ("The request did not come whole.", 400))}
+
+
 def bind(ports: int | Sequence[int], host: str = "127.0.0.1") -> socket.socket:
     """A socket that listens: at a port, or at the first free one of some."""
     wanted = [ports] if isinstance(ports, int) else list(ports)
@@ -74,13 +79,13 @@ def bind(ports: int | Sequence[int], host: str = "127.0.0.1") -> socket.socket:
             return listener
         except socket.gaierror as error:
             listener.close()
-            raise OSError(f"--host {host} is no address of this machine") from error
+            raise OSError(f"--host {host} is not an address of this machine") from error
         except OSError as error:
             listener.close()
             if isinstance(error, PermissionError):
                 raise OSError(f"--port {number} is reserved; choose one from 1024") from error
             if error.errno == errno.EADDRNOTAVAIL:
-                raise OSError(f"--host {host} is no address of this machine") from error
+                raise OSError(f"--host {host} is not an address of this machine") from error
     raise OSError(f"--port {wanted[0]} is in use; choose another, or none to take one that is free")
 
 
@@ -102,7 +107,7 @@ def run_server(app: ASGIApp, listener: socket.socket, patience: int, at_end: Cal
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=patience,
-        limit_concurrency=200,
+        limit_concurrency=MOST_CONNECTIONS,
     )
     Server(config).run(sockets=[listener])
 
@@ -115,16 +120,21 @@ class LimitedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._head = self._body = 0
         self.waits_since: float | None = None
+        self.rests_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock."""
         super().connection_made(transport)
         self._wait(HEAD_TIME)
         own = [each for each in self.connections if isinstance(each, LimitedProtocol)]
-        waiting = sorted((each.waits_since, id(each), each) for each in own if each.waits_since is not None)
-        for _, _, each in waiting[:-MOST_WAITING]:
-            each._rest()
-            each.transport.close()
+        for most, times in (
+            (MOST_WAITING, [each.waits_since for each in own]),
+            (MOST_RESTING, [each.rests_since for each in own]),
+        ):
+            since = sorted((time, place) for place, time in enumerate(times) if time is not None)
+            for _, place in since[:-most]:
+                own[place]._rest()
+                own[place].transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
@@ -133,6 +143,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Refuse a head that is too long before it is looked at."""
+        self.rests_since = None
         if self._head >= 0:
             self._head += len(data)
             self._wait(HEAD_TIME, restart=False)
@@ -161,6 +172,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self._rest()
         self._head = 0
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The next request may come, or not."""
+        self.rests_since = self.loop.time()
+        super().on_response_complete()
 
     def _wait(self, seconds: float, restart: bool = True) -> None:
         if self._timer is not None:

@@ -22,6 +22,8 @@ from ancr.studio.previews import failed_preview, folder_preview, options_of, sou
 from ancr.studio.uploads import Upload, kept_upload
 from ancr.studio.workbench import Studio
 
+# What a page calls the table that is open now, where others are called by the digest of their content.
+HERE = "."
 _FORESEEN = (ValueError, OSError, ImportError)
 
 
@@ -61,12 +63,19 @@ class Desk:
         """End the studio that is open."""
         self.studio.close()
 
+    def _brought(self, key: Any) -> Upload:
+        """The files that a page means: those that it brought, or the table that is open now."""
+        asked = self.studio.source.asked
+        if key == HERE and asked.get("path") and self.studio.source.plan.columns:
+            return Upload(HERE, Path(asked["path"]))
+        return kept_upload(key)
+
     def preview(self, key: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """What an upload would be if it were opened so; ``problem`` says why it cannot be."""
-        upload = kept_upload(key)
+        """What data would be if it were opened so; ``problem`` says why it cannot be."""
+        upload = self._brought(key)
         shown = {"key": upload.key, "name": upload.path.name, "problem": ""}
         with _told(upload.path):
-            options = options_of(upload.path, wanted)
+            options = self._options(upload, wanted)
             if upload.path.is_dir():
                 found = folder_preview(upload.path, options["features"])
             else:
@@ -82,7 +91,14 @@ class Desk:
             if shown is None:
                 raise
             return shown
-        return source_preview(source, options.get("label"))
+        return {**source_preview(source, options.get("label")), "kinds": options.get("kinds", {})}
+
+    def _options(self, upload: Upload, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of `open_source`; the table that is open keeps those that a page does not choose."""
+        if upload.key != HERE:
+            return options_of(upload.path, wanted)
+        asked = self.studio.source.asked
+        return {**options_of(upload.path, {"kinds": asked["kinds"], **wanted}), "images": asked["images"]}
 
     def _source(self, options: dict[str, Any]) -> Source:
         """The data; what was read for the preview is not read again."""
@@ -93,10 +109,10 @@ class Desk:
         return self._seen[1]
 
     def open_upload(self, key: Any, wanted: Mapping[str, Any]) -> None:
-        """Open what a page brought."""
-        upload = kept_upload(key)
+        """Open what a page brought, or the table that is open with another column of labels."""
+        upload = self._brought(key)
         with self._opening(upload.path.name), _told(upload.path):
-            self._take(self._source(options_of(upload.path, wanted)))
+            self._take(self._source(self._options(upload, wanted)))
 
     def open_again(self, id: Any) -> None:
         """Open a project of the list of recent ones."""
@@ -139,7 +155,7 @@ class Desk:
     def _take(self, source: Source) -> None:
         """Put the studio of a source in the place of the one that is open."""
         old = self.studio
-        is_same = old.source.state == source.state
+        is_same = old.source.state.resolve() == source.state.resolve()  # the terminal may have named it relatively
         if is_same:  # its journal can be open once
             old.end_streams()
             old.close()

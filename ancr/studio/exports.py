@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import unicodedata
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,10 @@ from ancr.studio.actions import ActionError
 from ancr.studio.openings import Source
 from ancr.studio.recogniser import Recogniser
 from ancr.studio.state import State
+from ancr.studio.uploads import component
 from ancr.studio.views import Views
+
+_UNLABELLED = "unlabelled"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]], raw: bool = False) -> str:
@@ -51,11 +56,18 @@ def whole_table(source: Source, state: State) -> str:
     columns = list(data.columns) or [f"feature {j + 1}" for j in range(data.vectors.shape[1])]
     name = "label" if "label" not in columns else "label (ancr)"
     rows = (
-        [state.names[i], *("" if value != value else value for value in data.vectors[i].tolist()), state.labels[i]]
+        [state.names[i], *map(_as_read, data.vectors[i].tolist()), state.labels[i]]
         for i in range(len(state.ids))
         if i not in state.marks["excluded"]
     )
     return _table(["sample", *columns, name], rows)
+
+
+def _as_read(value: Any) -> Any:
+    """A cell as a table had it: a gap is empty, a whole number has no decimals."""
+    if value != value:
+        return ""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def suspicious_csv(views: Views) -> str:
@@ -64,7 +76,7 @@ def suspicious_csv(views: Views) -> str:
     if found is None:
         raise ActionError("Audit the labels first; then there is a table of suspicious ones.")
     rows = [
-        [one["sample"]["name"], one["label"], one["suggested"], f"{one['probability']:.4f}", one["decided"] or ""]
+        [one["sample"]["name"], one["label"], one["suggested"], f"{one['probability']:.6g}", one["decided"] or ""]
         for one in found["suspicious"]
     ]
     return _table(["sample", "label", "suggested", "probability of the label", "decided"], rows)
@@ -99,12 +111,14 @@ def from_label_studio(content: bytes, state: State) -> list[list[str]]:
         raise ActionError("This file is not JSON.") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise ActionError("This file is not a list of tasks, as Label Studio exports them (JSON).")
-    by_name = {Path(name).name: id for name, id in zip(state.names, state.ids, strict=True)}
-    by_name |= dict(zip(state.names, state.ids, strict=True))
+    by_name = dict(zip(state.names, state.ids, strict=True))
+    files = Counter(Path(name).name for name in state.names)  # one that several folders have says nothing
+    by_file = {file: id for name, id in by_name.items() if files[file := Path(name).name] == 1}
     pairs = []
     for task in tasks:
         data = task.get("data") if isinstance(task.get("data"), dict) else {}
-        known = [data.get("ancr_id"), *(by_name.get(value) for value in _names(data))]
+        texts = _texts_of(data)
+        known = [data.get("ancr_id"), *map(by_name.get, texts), *(by_file.get(Path(text).name) for text in texts)]
         id = next((one for one in known if isinstance(one, str) and state.place(one) is not None), None)
         label = _annotated(task)
         if label is not None:
@@ -114,9 +128,10 @@ def from_label_studio(content: bytes, state: State) -> list[list[str]]:
     return pairs
 
 
-def _names(data: dict[str, Any]) -> list[str]:
-    texts = [value for value in data.values() if isinstance(value, str)]
-    return [*texts, *(Path(text).name for text in texts)]
+def _texts_of(data: dict[str, Any]) -> list[str]:
+    """The texts of a task that may be the name of a sample: that which the studio wrote, or else any."""
+    texts = [data["sample"]] if "sample" in data else data.values()
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _annotated(task: dict[str, Any]) -> str | None:
@@ -134,25 +149,44 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def sorted_images(source: Source, state: State, path: Path) -> None:
-    """A ZIP file with the images in folders by class; those without a label are in ``unlabelled``."""
+def sorted_images(views: Views, path: Path) -> None:
+    """A ZIP file with the images in folders by class; those without a label are in ``unlabelled``.
+
+    An image that is gone, or in whose place there is another file now, is left out: the label is not of that file.
+    """
+    source, state = views.source, views.state
     if not source.data.image_paths:
         raise ActionError("Only images can be sorted into folders; this data has none.")
-    taken: set[str] = set()
+    folders, taken = _folders(state.classes), set[str]()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
         for i, image in enumerate(source.data.image_paths):
-            if image is None or i in state.marks["excluded"] or not image.is_file():
+            label = state.labels[i]
+            if image is None or i in state.marks["excluded"] or (content := views.pictures.file(i)) is None:
                 continue
-            folder = _folder(state.labels[i] or "unlabelled")
-            name = f"{folder}/{image.name}"
-            name = name if name not in taken else f"{folder}/{state.ids[i]}{image.suffix}"
-            taken.add(name)
-            file.write(image, name.encode("utf-8", "replace").decode())
+            folder = _UNLABELLED if label is None else folders[label]
+            name = f"{folder}/{component(image.name)}"
+            name = name if _same(name) not in taken else f"{folder}/{state.ids[i]}{image.suffix}"
+            taken.add(_same(name))
+            file.writestr(name, content)
 
 
-def _folder(label: str) -> str:
-    """A class as the name of a folder, on any system."""
-    return "".join(c if c.isalnum() or c in " -_.()" else "_" for c in label).strip(". ") or "_"
+def _folders(labels: Iterable[str]) -> dict[str, str]:
+    """Each class as the name of a folder of its own, on any system, also where names may not differ in case alone."""
+    found, taken = {}, {_UNLABELLED}
+    for label in labels:
+        name = first = component(label.replace("/", "_")).strip(". ") or "_"
+        count = 1
+        while _same(name) in taken:
+            count += 1
+            name = f"{first} ({count})"
+        taken.add(_same(name))
+        found[label] = name
+    return found
+
+
+def _same(name: str) -> str:
+    """What is equal for names that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def model(recogniser: Recogniser) -> Model:
@@ -178,7 +212,9 @@ def python_code(source: Source, state: State) -> str:
     return (
         '"""What the studio answers with, trained on table.csv (Export, Table with labels)."""\n\n'
         f"import pandas as pd\n{more}{imports}\n\n"
-        f'table = pd.read_csv("table.csv", dtype={{"{label}": str}}).dropna(subset=["{label}"])\n'
+        "# An empty cell is a gap; NA and None are names, as of a class.\n"
+        f'table = pd.read_csv("table.csv", dtype={{"{label}": str}}, keep_default_na=False, na_values=[""])\n'
+        f'table = table.dropna(subset=["{label}"])\n'
         f'X, y = {values}, table["{label}"].to_numpy(dtype=str)\n'
         f"classifier = {made}\n"
         "classifier.fit(X, y)\n"

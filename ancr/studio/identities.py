@@ -107,24 +107,26 @@ def identities(digests: Sequence[str], names: Sequence[str], known: Iterable[Kno
         _claim(found, here, names, left[content])
     if are_keys:
         _claim_by_key(found, names, [pair for ids in left.values() for pair in ids.items()])
+    counts: dict[str, int] = defaultdict(int)
     for place, content in enumerate(digests):
         if place not in found:
-            found[place] = _fresh(content, taken)
+            found[place] = _fresh(content, taken, counts)
             taken.add(found[place])
     return [found[place] for place in range(len(digests))]
 
 
 def _claim(found: dict[int, str], here: list[int], names: Sequence[str], left: dict[str, str]) -> None:
     """Give samples of one content the identities that are left for it: those of the same name, then the others."""
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for place in reversed(here):
+        by_name[names[place]].append(place)
     for id, name in list(left.items()):
-        own = next((place for place in here if place not in found and names[place] == name), None)
-        if own is not None:
-            found[own] = id
+        if by_name[name]:
+            found[by_name[name].pop()] = id
             del left[id]
-    for place in here:
-        if place not in found and left:
-            found[place] = next(iter(left))
-            del left[found[place]]
+    for place, id in zip([place for place in here if place not in found], list(left), strict=False):
+        found[place] = id
+        del left[id]
 
 
 def _claim_by_key(found: dict[int, str], names: Sequence[str], left: list[tuple[str, str]]) -> None:
@@ -135,11 +137,12 @@ def _claim_by_key(found: dict[int, str], names: Sequence[str], left: list[tuple[
             found[place] = by_name.pop(name)
 
 
-def _fresh(content: str, taken: set[str]) -> str:
-    id, count = content, 1
-    while id in taken:
-        count += 1
-        id = f"{content}-{count}"
+def _fresh(content: str, taken: set[str], counts: dict[str, int]) -> str:
+    """An identity that nothing has: the content, with the next number where others have the same."""
+    id = content
+    while id in taken or not counts[content]:
+        counts[content] += 1
+        id = content if counts[content] == 1 else f"{content}-{counts[content]}"
     return id
 
 

@@ -20,6 +20,8 @@ FILE, BACKUP = "studio.db", "backup.db"
 _VERSION = 1
 # Bytes before the first page of a database: SQLite takes a shorter file for a new one.
 _HEADER = 512
+# Bytes of the write-ahead log at which it is emptied.
+_LONGEST_LOG = 2**22
 _TABLES = """
 CREATE TABLE samples (id TEXT PRIMARY KEY, content TEXT NOT NULL, name TEXT NOT NULL);
 CREATE TABLE actions (
@@ -76,7 +78,7 @@ class Journal:
     def __init__(self, folder: PathLike) -> None:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.path, self._doubtful = folder / FILE, False
+        self.path = folder / FILE
         self.notes: list[str] = []
         self._number, self._batch, self._digest = 0, 0, ""
         self._lock: int | None = _locked(folder / "lock")
@@ -104,6 +106,7 @@ class Journal:
             rows = self._salvage(rows)
         elif rows:
             _back_up(self._connection, backup)
+        _empty_log(self._connection)
         if size is None:
             _sync_folder(self.path.parent)
         if rows:
@@ -153,8 +156,6 @@ class Journal:
     def append(self, batches: Sequence[Batch]) -> list[int]:
         """Write batches and wait until they are on disk: all of them, or none. Returns their numbers."""
         connection = self._connection
-        if self._doubtful:
-            self._forget_refused(connection)
         number, first, digest = self._number, self._batch + 1, self._digest
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         rows: list[Row] = []
@@ -175,24 +176,12 @@ class Journal:
                 )
                 digest = _digest(digest, row)
                 rows.append((*row, digest))
-        try:
-            with _written(self.path, connection):
-                connection.executemany(f"INSERT INTO actions VALUES ({_PLACES})", rows)
-        except JournalError:
-            self._doubtful = True
-            with suppress(JournalError):
-                self._forget_refused(connection)
-            raise
+        with _written(self.path, connection):
+            connection.executemany(f"INSERT INTO actions VALUES ({_PLACES})", rows)
+        if _size(self.path) > _LONGEST_LOG:
+            _empty_log(connection)
         self._number, self._batch, self._digest = number, first + len(batches) - 1, digest
         return list(range(first, first + len(batches)))
-
-    def _forget_refused(self, connection: sqlite3.Connection) -> None:
-        """Empty the write-ahead log: what was refused must not be found there after a crash."""
-        try:
-            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.Error as error:
-            raise JournalError(_sentence(self.path, error)) from error
-        self._doubtful = bool(busy)
 
     def announce(self, address: str) -> None:
         """Tell a second studio on the same data where this one is."""
@@ -239,6 +228,7 @@ def _connected(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA wal_autocheckpoint=0")  # the log only grows, see `_written`
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
             connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={_VERSION}; COMMIT;")
@@ -252,7 +242,12 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _written(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that is on disk at the end; a `JournalError` if that fails."""
+    """A transaction that is on disk at the end; a `JournalError` if that fails.
+
+    What could be written but not made to last, as where a quota is found to be used up late, is cut off the
+    write-ahead log again: what was refused must not be found there after a crash.
+    """
+    size = _size(path)
     try:
         connection.execute("BEGIN IMMEDIATE")
         yield
@@ -260,9 +255,30 @@ def _written(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException as error:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
+        with suppress(OSError):
+            os.truncate(_log(path), size)
         if isinstance(error, sqlite3.Error | OSError):
             raise JournalError(_sentence(path, error)) from error
         raise
+
+
+def _log(path: Path) -> Path:
+    """The write-ahead log of a database."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _size(path: Path) -> int:
+    """Bytes of the write-ahead log of a database; 0 if it has none."""
+    try:
+        return _log(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    """Bring what is in the write-ahead log into the database; where there is no room for that now, it stays there."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def _sentence(path: Path, error: Exception) -> str:

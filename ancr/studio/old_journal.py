@@ -11,6 +11,7 @@ import numpy as np
 
 from ancr.samples.sample_set import Samples
 from ancr.studio.actions import ActionError, Batch
+from ancr.studio.plans import planned
 from ancr.studio.state import State
 
 FILE = "journal.jsonl"
@@ -71,7 +72,7 @@ def _replayed(entries: list[dict[str, Any]], ids: dict[str, str], state: State) 
             continue
         before = len(batches)
         try:
-            batch = state.plan(_by_identity(entry, ids))
+            batch = planned(state, _by_identity(entry, ids))
             if batch.steps:
                 batches.append(batch)
                 state.done(len(batches), batch)

@@ -27,6 +27,10 @@ from ancr.studio.state import first_classifier
 
 # Labels that the digits come with: enough that a clean drawing is recognised, and that this can be promised.
 DIGITS_PER_CLASS = 50
+_NO_LABEL = (
+    "No column has a usual name for labels (target, label, class …), so no row has a label: choose it in Open, or "
+    "start with --label COLUMN."
+)
 _BETTER = {
     "pixels": "hog is usually better for photos, and the features of a network are better still",
     "hog": "the features of a network are usually better: pip install torch torchvision timm, then --features resnet18",
@@ -57,6 +61,8 @@ class Source:
         Whether the data is a copy that a page brought, which never changes: a row is known by its number.
     asked : dict
         Arguments of `open_source` that open it again, as plain data.
+    asks_label : bool
+        Whether a table has no column of labels by a usual name and nobody said that it has none.
     """
 
     data: Samples
@@ -68,6 +74,7 @@ class Source:
     notes: list[str] = field(default_factory=list)
     is_copy: bool = False
     asked: dict[str, Any] = field(default_factory=dict)
+    asks_label: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -165,6 +172,9 @@ def _read(
     source = _images(path, samples) if samples.image_paths and images is None else _table(path, samples, kinds)
     source.data, source.is_copy = _printable(source.data), is_copy
     source.notes = [*notes, *(f"{doubt}." for doubt in doubts(source.data, source.plan)), *source.notes]
+    if label is None and len(source.plan.columns) > 1 and not len(samples.class_names):
+        source.asks_label = True
+        source.notes.insert(0, _NO_LABEL)
     if is_copy:  # a person knows it by its name
         source.notes = [note.replace(f"{path.parent}{os.sep}", "") for note in source.notes]
     if is_copy and label:  # the labels of another question are others

@@ -13,17 +13,27 @@ from ancr.studio.journal import FILE, Journal
 from ancr.studio.openings import Source, state_home
 from ancr.studio.state import State
 
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
 
 def open_journal(folder: Path) -> tuple[Journal, list[str]]:
     """The journal beside the data, or in the user's folder where nothing can be written there; and notes for people."""
     try:
         return Journal(folder), []
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS) or (folder / FILE).exists():
+        if error.errno not in _FORBIDDEN or (folder / FILE).exists():
             raise
     other = state_home(f"{folder.name.removesuffix('.ancr-studio')}-{digest(encoded(str(folder.absolute())))[:8]}")
     note = f"Nothing can be written beside the data ({folder.parent}), so what you do is kept in {other}."
-    return Journal(other), [note]
+    try:
+        return Journal(other), [note]
+    except OSError as error:
+        if error.errno not in _FORBIDDEN:
+            raise
+        raise OSError(
+            f"what you do can be kept neither beside the data ({folder.parent}) nor in {other}: {error.strerror}; "
+            "make one of them writable"
+        ) from error
 
 
 def opened_state(source: Source, journal: Journal) -> tuple[State, list[str]]:

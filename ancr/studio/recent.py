@@ -29,7 +29,7 @@ def remember(source: Source, journal: Path) -> None:
         "name": data.name,
         "what": what,
         "samples": len(data),
-        "journal": str(journal),
+        "journal": str(journal.absolute()),
         "opened": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
     }
     with suppress(OSError):
@@ -41,7 +41,7 @@ def remember(source: Source, journal: Path) -> None:
 
 def project_id(journal: Path) -> str:
     """What a project is called in requests: a digest of where its journal is."""
-    return digest(encoded(str(journal)))
+    return digest(encoded(str(journal.absolute())))
 
 
 def entry_of(id: Any) -> dict[str, Any] | None:

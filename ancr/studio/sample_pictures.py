@@ -1,10 +1,12 @@
 """Pictures of samples, and samples from pictures: drawn, dropped or pasted, decoded within limits."""
 
 import os
+import stat
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -71,20 +73,20 @@ class Pictures:
         data, source = self.source.data, self.source
         if not data.image_paths:
             return self._of_vector(index)
-        content = None if source.shows_content else self._file(index)
+        content = None if source.shows_content else self.file(index)
         if content is None and not source.shows_content:
             return None
         key = f"{source.contents[index] if content is None else digest(content)}-{_THUMBNAIL}-{DECODING}"
         if self._cache and (kept := self._cache.get(key)) is not None:
             return kept, "image/png" if kept.startswith(b"\x89PNG") else "image/jpeg"
-        made = _made(self._file(index) if content is None else content, small_picture, _THUMBNAIL)
+        made = _made(self.file(index) if content is None else content, small_picture, _THUMBNAIL)
         if self._cache and made is not None:
             self._cache.put(key, made[0])
         return made
 
     def whole(self, index: int) -> Shown | None:
         """The picture of a sample at full size, or None."""
-        return _made(self._file(index), whole_picture) if self.source.data.image_paths else self._of_vector(index)
+        return _made(self.file(index), whole_picture) if self.source.data.image_paths else self._of_vector(index)
 
     def _of_vector(self, index: int) -> Shown | None:
         data = self.source.data
@@ -101,14 +103,10 @@ class Pictures:
     def _white(self) -> float:
         return float(self.source.data.vectors.max())
 
-    def _file(self, index: int) -> bytes | None:
+    def file(self, index: int) -> bytes | None:
         """The image file of a sample; None if it is gone, too large, or not the file that was there at the start."""
         path = self.source.data.image_paths[index]
-        try:
-            if path is None or path.stat().st_size > _LARGEST_FILE:
-                return None
-            content = path.read_bytes()
-        except OSError:
+        if path is None or (content := _regular(path)) is None:
             return None
         if self.source.shows_content:
             return content if digest(content) == self.source.contents[index] else None
@@ -217,6 +215,17 @@ def _with_pens(grey: np.ndarray) -> Iterator[np.ndarray]:
     for pen in _PENS:
         growth = (pen * height - stroke) / (2.0 * (1.0 - pen))
         yield _inked((depth > -np.clip(growth, -0.35 * stroke, height // 4 - 1)).astype(float))
+
+
+def _regular(path: Path) -> bytes | None:
+    """The content of a file; None where a pipe or a device, which may never end, has its name, or a file too large."""
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            about = os.fstat(file.fileno())
+            is_fit = stat.S_ISREG(about.st_mode) and about.st_size <= _LARGEST_FILE
+            return file.read(about.st_size) if is_fit else None
+    except OSError:
+        return None
 
 
 def _made(content: bytes | None, make: Callable[..., Shown], *options: Any) -> Shown | None:

@@ -14,7 +14,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_JSON, MOST_IMAGE, MOST_UPLOAD = 2**20, 16 * 2**20, 8 * 2**30
+MOST_JSON, MOST_IMAGE, MOST_IMPORT, MOST_UPLOAD = 2**20, 2**24, 2**28, 2**33
 POLICY = (
     "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -109,8 +109,9 @@ class Guard:
 
 def _most(scope: Scope) -> int:
     """Bytes that a request may bring."""
-    if scope["path"] == "/api/upload":
-        return MOST_UPLOAD
+    of_path = {"/api/upload": MOST_UPLOAD, "/api/import/label-studio": MOST_IMPORT}
+    if scope["path"] in of_path:
+        return of_path[scope["path"]]
     kind = _header(scope, "content-type").partition(";")[0]
     return MOST_IMAGE if kind.startswith("image/") or kind == "application/octet-stream" else MOST_JSON
 

@@ -67,7 +67,7 @@ def kept_upload(key: Any) -> Upload:
             about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
             if (folder / about["name"]).exists():
                 return Upload(key, folder / about["name"], tuple(about["notes"]))
-    raise ActionError("The copy of these files is gone; bring them again.")
+    raise ActionError("The copy of these files was deleted; choose them again.")
 
 
 class Receiver:
@@ -112,7 +112,7 @@ class Receiver:
             self._begin(line)
         while piece or (self._file is not None and not self._left):
             if self._file is None:
-                raise ActionError("There is more than the files that were announced.")
+                raise ActionError("The upload holds more than the files that were announced.")
             part, piece = piece[: self._left], piece[self._left :]
             self._file.write(part)
             self._digest.update(part)
@@ -124,7 +124,7 @@ class Receiver:
         """Nothing follows: everything that was announced must be there."""
         self.close()
         if not self._has_list or self._place < len(self.files):
-            raise ActionError("The files did not come whole; bring them again.")
+            raise ActionError("The upload is incomplete; choose the files again.")
 
     def close(self) -> None:
         """Close the file that is written."""
@@ -136,7 +136,7 @@ class Receiver:
         self._has_list, self._head = True, b""
         try:
             listed = [(str(name), int(size)) for name, size in json.loads(line)]
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, RecursionError, OverflowError):
             raise ActionError("The list of files is not names with sizes.") from None
         total = sum(size for _, size in listed)
         if not listed or len(listed) > MOST_FILES or total > MOST_UPLOAD or any(size < 0 for _, size in listed):
@@ -212,7 +212,8 @@ def _chosen(files: list[Path], folder: Path) -> tuple[str, list[str], Path]:
     for file in files:
         if not is_image(file):
             file.unlink()
-    notes = [f"{counted(others, 'file')} that {'is no image was' if others == 1 else 'are no images were'} left out."]
+    verb = "is not an image was" if others == 1 else "are not images were"
+    notes = [f"{counted(others, 'file')} that {verb} left out."]
     tops = {file.relative_to(folder).parts[0] for file in files}
     if len(tops) == 1 and (folder / next(iter(tops))).is_dir():
         return tops.pop(), notes if others else [], folder / files[0].relative_to(folder).parts[0]
@@ -236,7 +237,7 @@ def no_room(error: OSError) -> NoRoomError | None:
     """The sentence about a full disk, if that is what an error says."""
     if error.errno not in _FULL:
         return None
-    return NoRoomError(f"Nothing was kept: the disk of {copies_home()} is full. Free some space, then bring it again.")
+    return NoRoomError(f"Nothing was kept: the disk of {copies_home()} is full. Free some space, then try again.")
 
 
 def places(names: Iterable[str]) -> list[Path]:
@@ -250,8 +251,8 @@ def places(names: Iterable[str]) -> list[Path]:
     """
     found: dict[str, Path] = {}
     for name in names:
-        parts = [_component(part) for part in name.replace("\\", "/").split("/") if part != "."]
-        if not all(parts) or len(parts) > 64:
+        parts = [component(part) for part in name.replace("\\", "/").split("/") if part != "."]
+        if not parts or not all(parts) or len(parts) > 64:
             raise ActionError(f"{shown(name)} is not a name of a file within a folder; nothing was kept.")
         *folders, last = parts
         count, stem, suffix = 1, Path(last).stem, Path(last).suffix
@@ -262,7 +263,7 @@ def places(names: Iterable[str]) -> list[Path]:
     return list(found.values())
 
 
-def _component(part: str) -> str:
+def component(part: str) -> str:
     """A part of a path that can be written anywhere; empty if it leads out."""
     if part in ("", ".."):
         return ""
@@ -308,7 +309,7 @@ def _unpack(opened: zipfile.ZipFile, archive: Path, folder: Path) -> list[str]:
             with suppress(FileExistsError):
                 (folder / places([name])[0]).mkdir(parents=True, exist_ok=True)
     others = len(files) - len(images)
-    notes = [f"{counted(others, 'file')} of the archive {'is no image' if others == 1 else 'are no images'}."]
+    notes = [f"{counted(others, 'file')} of the archive {'is not an image' if others == 1 else 'are not images'}."]
     left = [f"{counted(len(links), 'link')} of the archive {'was' if len(links) == 1 else 'were'} left out."]
     return [*(notes if others else []), *(left if links else [])]
 

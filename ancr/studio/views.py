@@ -30,6 +30,10 @@ class Views:
     def __init__(self, source: Source, state: State, recogniser: Recogniser, pictures: Pictures, jobs: Jobs) -> None:
         self.source, self.state, self.recogniser, self.pictures, self.jobs = source, state, recogniser, pictures, jobs
 
+    def kept(self) -> "Views":
+        """Views of what is decided now, for work that takes longer than others should wait."""
+        return Views(self.source, self.state.kept(), self.recogniser, self.pictures, self.jobs)
+
     def overview(self) -> dict[str, Any]:
         """What a page shows at first and after a change."""
         source, state = self.source, self.state
@@ -38,6 +42,7 @@ class Views:
             "features": source.data.features,
             "n_features": source.data.vectors.shape[1],
             "columns": list(source.data.columns[:_SHOWN_COLUMNS]),
+            "asks_label": source.asks_label and not state.n_labelled,
             "kinds": [column.kind for column in source.plan.columns[:_SHOWN_COLUMNS]],
             "pictures": self.pictures.has_pictures,
             "has_files": bool(source.data.image_paths),
@@ -176,7 +181,8 @@ class Views:
             sample["ticked"] = not why_not and sample["guess"]["confidence"] >= LEAST_SURE
         if why_not or not samples or any(sample["ticked"] for sample in samples):
             return why_not
-        return f"Nothing is ticked: labels that were left out support less than {LEAST_SURE:.0%} for these guesses."
+        share = f"{100 * LEAST_SURE:.0f} %"
+        return f"Nothing is ticked: tests on labels that were left out do not show {share} of such guesses to be right."
 
     def answer(self, query: Query, judgement: Judgement) -> dict[str, Any]:
         """An answer with its witnesses, and what the code makes of them."""

@@ -19,6 +19,7 @@ from ancr.studio.journal import JournalError
 from ancr.studio.leases import Leases
 from ancr.studio.openings import Source
 from ancr.studio.picture_cache import PictureCache
+from ancr.studio.plans import planned
 from ancr.studio.project import open_journal, opened_state
 from ancr.studio.recogniser import Query, Recogniser
 from ancr.studio.sample_map import SampleMap
@@ -189,7 +190,7 @@ class Studio:
         self.state.history.hear(tab)
         if "numbers" in action:
             action = {**action, "samples": self._identities(action["numbers"], action.get("start"))}
-        batch = self.state.plan(action, tab)
+        batch = planned(self.state, action, tab)
         self.state.apply(batch.steps)
         return batch
 

@@ -1,9 +1,9 @@
 """
-Calibrated probabilities, and answers withheld
-==============================================
+Calibrated probabilities and a reject option
+============================================
 
-The same left-out samples that choose the settings also calibrate the probabilities of ``ANCRClassifierCV`` and say how
-far an answer can be trusted. ``RejectOption`` withholds the answers that cannot.
+The held-out samples that choose the settings also calibrate the probabilities of ``ANCRClassifierCV`` and show how
+far an answer can be trusted. ``RejectOption`` withholds the answers that cannot be trusted.
 """
 
 # %%
@@ -23,20 +23,20 @@ chosen = ANCRClassifierCV().fit(X_train, y_train)
 fixed = ANCRClassifier().fit(X_train, y_train)
 
 # %%
-# Stated probability of the predicted class against how often it is right.
+# How often the predicted class is right, against its stated probability.
 figure, ax = plt.subplots(layout="constrained")
 for name, clf in (("ANCRClassifierCV", chosen), ("ANCRClassifier, temperature 0.1", fixed)):
     stated = clf.predict_proba(X_test).max(axis=1)
     right = clf.predict(X_test) == y_test
     found, mean = calibration_curve(right, stated, n_bins=6, strategy="quantile")
     ax.plot(mean, found, "o-", label=name)
-ax.plot([0.4, 1], [0.4, 1], "k:", label="as stated")
-ax.set(xlabel="stated probability", ylabel="share that is right")
+ax.plot([0.4, 1], [0.4, 1], "k:", label="perfectly calibrated")
+ax.set(xlabel="stated probability", ylabel="share of right answers", title="digits, 150 training samples")
 ax.legend()
 
 # %%
-# Noise is no digit. Withheld answers are ``reject_label_``; of the digits some are withheld, of the noise all. The
-# share of right answers among those accepted has an interval, which 150 samples leave wide.
+# Noise is not a digit. A withheld answer is ``reject_label_``: some of the digits are withheld, and all of the noise.
+# The share of right answers among those accepted comes with an interval, which is wide with 150 samples.
 careful = RejectOption(FrozenEstimator(chosen)).fit(X_train, y_train)
 noise = np.random.default_rng(0).integers(0, 17, (200, 64)).astype(float)
 for name, queries in (("digits", X_test), ("noise", noise)):

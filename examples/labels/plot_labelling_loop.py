@@ -1,9 +1,9 @@
 """
-A labelling loop
-================
+Active learning: a labelling loop
+=================================
 
-Labels are expensive. ``next_to_label`` names the samples of a pool whose labels help most: those the classifier is
-least sure of, spread over the pool. Here it is compared with labelling at random.
+Labels are expensive. ``next_to_label`` names the samples of a pool whose labels help most: those that the classifier
+is least sure of, spread over the pool. Here it is compared with labelling at random.
 """
 
 # %%

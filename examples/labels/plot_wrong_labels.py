@@ -1,9 +1,9 @@
 """
-Wrong labels, found
-===================
+Find wrong labels
+=================
 
-Each sample is judged by all others, without a refit. Here one label in twenty is wrong, and the audit does not know
-which.
+Each label is judged by all other samples, without a refit. Here one label in twenty is wrong, and the audit does not
+know which.
 """
 
 # %%
@@ -41,11 +41,11 @@ print(f"{found[len(wrong) - 1]} of {len(wrong)} are among the first {len(wrong)}
 audit.plot(images=X.reshape(-1, 8, 8), top=5)
 
 # %%
-# What correcting the first 40 does to a classifier that is tested on other samples.
+# The effect of correcting the first 40 labels, on other samples.
 X_test, y_test = load_digits(return_X_y=True)
 X_test, y_test = X_test[800:], y_test[800:]
 corrected = given.copy()
 first = audit.ranking[: len(wrong)]
 corrected[first] = audit.suggested[first]
-for name, labels in (("as given", given), ("corrected", corrected), ("all right", y)):
-    print(f"{name:10} {ANCRClassifier().fit(X, labels).score(X_test, y_test):.3f}")
+for name, labels in (("as given", given), ("corrected", corrected), ("true labels", y)):
+    print(f"{name:11} {ANCRClassifier().fit(X, labels).score(X_test, y_test):.3f}")

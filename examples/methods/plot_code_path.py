@@ -2,8 +2,8 @@
 How λ spreads the weight
 ========================
 
-The ridge λ‖c‖² makes weights equal. Along a path of λ the code of one query goes from a few witnesses to the mean of
-all training samples.
+The ridge λ‖c‖² evens out the weights. As λ grows, the code of a query goes from a few witnesses to the mean of all
+training samples.
 """
 
 # %%

@@ -3,7 +3,8 @@ Why the paper's numbers come from early stopping
 ================================================
 
 The published code stops ADMM after five iterations and classifies with an iterate that is still *outside* the simplex.
-That iterate is another method than the optimum of the printed objective. Here is how far apart the two are on digits.
+Classifying with that iterate is a different method from minimising the printed objective. This example measures how
+far apart the two are on digits.
 """
 
 # %%
@@ -40,11 +41,11 @@ left.set(xlabel="ADMM iterations T", ylabel="accuracy")
 left.legend()
 right.loglog(stops, distance, "o-", label="distance to the optimum")
 right.loglog(stops, negative, "s--", label="most negative weight (mean)")
-right.set(xlabel="ADMM iterations T")
+right.set(xlabel="ADMM iterations T", ylabel="distance, weight")
 right.legend()
 
 # %%
-# On AR the stopped iterate is the better classifier, on digits and USPS the optimum is. What the iterate has over the
-# optimum is room outside the simplex; :ref:`sphx_glr_auto_examples_methods_plot_relaxation.py` gives that room a
-# parameter.
+# On AR the stopped iterate is the better classifier, on digits and USPS the optimum is. The iterate can leave
+# the simplex, which the optimum cannot; in :ref:`sphx_glr_auto_examples_methods_plot_relaxation.py` a parameter
+# controls how far.
 print(f"T = 5: {accuracy[2]:.3f}, optimum: {best:.3f}")

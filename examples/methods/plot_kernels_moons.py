@@ -2,8 +2,8 @@
 Kernels: two moons
 ==================
 
-A line through the origin cannot tell the moons apart, and neither can any method that represents a sample by others in
-the plane. In the space of an RBF kernel the same methods, unchanged, can.
+A line through the origin cannot separate the moons, and neither can a method that represents a sample by others in the
+plane. In the space of an RBF kernel the same methods can, without any change.
 """
 
 # %%
@@ -26,7 +26,8 @@ for ax, (name, space) in zip(axes, settings.items(), strict=True):
     clf = ANCRClassifier(alpha=1e-2, space=space).fit(X, y)
     DecisionBoundaryDisplay.from_estimator(clf, X, ax=ax, response_method="predict", alpha=0.3, grid_resolution=60)
     points = ax.scatter(*X.T, c=y, s=12, edgecolors="k", linewidths=0.3)
-    ax.set(title=f"{name}: {clf.score(X, y):.2f}", xticks=[], yticks=[])
+    ax.set(title=f"{name}: {clf.score(X, y):.2f}", xticks=[], yticks=[], xlabel="first feature")
+axes[0].set(ylabel="second feature")
 axes[0].legend(*points.legend_elements(), title="class", fontsize=8, title_fontsize=8)
 
 # %%

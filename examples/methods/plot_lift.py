@@ -2,10 +2,10 @@
 The lift: what direction alone cannot tell apart
 ================================================
 
-At unit norm a sample is a direction. That is right for pictures, where a darker picture of a face is the same face, and
-wrong where a sample may be long or short for a reason: of two rings around the origin, every direction belongs to both.
-The lift adds one coordinate that all samples share before the unit norm. A direction in the larger space tells how
-long a sample was, and every method of the family can use it.
+At unit norm a sample is a direction. That is right for pictures, where a darker picture of a face shows the same face,
+and wrong where the length of a sample means something: with two rings around the origin, every direction belongs to
+both. The lift appends the same coordinate to all samples before the unit norm. A direction in the larger space then
+reveals how long a sample was, and every method of the family can use it.
 """
 
 # %%
@@ -28,12 +28,13 @@ for row, (name, (X, y)) in zip(axes, data.items(), strict=True):
     for ax, lift in zip(row, (0.0, 0.5, 1.0), strict=True):
         clf = ANCRClassifier(alpha=1e-2, space=Space("rbf", gamma=2.0, lift=lift)).fit(X[:200], y[:200])
         DecisionBoundaryDisplay.from_estimator(clf, X, ax=ax, response_method="predict", alpha=0.3, grid_resolution=80)
-        ax.scatter(*X[:200].T, c=y[:200], s=10, edgecolors="k", linewidths=0.3)
-        title = "directions alone" if not lift else f"lift {lift:g}"
-        ax.set(title=f"{name}, {title}: {clf.score(X[200:], y[200:]):.0%}", xticks=[], yticks=[])
+        points = ax.scatter(*X[:200].T, c=y[:200], s=10, edgecolors="k", linewidths=0.3)
+        title = "no lift" if not lift else f"lift {lift:g}"
+        ax.set(title=f"{title}: {clf.score(X[200:], y[200:]):.0%}", xticks=[], yticks=[])
+    row[0].set(ylabel=name)
+axes[0, 0].legend(*points.legend_elements(), title="class", fontsize=8, title_fontsize=8)
 
 # %%
-# Rows of the dictionary have one coordinate more than samples, ``constant_`` before the unit norm, and are as long as
-# ever.
+# Each row of the dictionary has one more coordinate than a sample, ``constant_`` before the unit norm, and unit norm.
 rows = clf.space_.rows(X[:2])
 print(clf.space_.constant_, rows.shape, np.linalg.norm(rows, axis=1))

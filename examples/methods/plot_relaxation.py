@@ -35,7 +35,7 @@ ax.set(xlabel="relaxation γ", ylabel="accuracy", title="digits, 20 training sam
 ax.legend()
 
 # %%
-# The ends of the bridge are what they should be: the largest difference of residuals at γ = 1e-6 from CRC.
+# A check at one end: the largest difference between the residuals at γ = 1e-6 and those of CRC.
 near = ANCRClassifier(alpha=1e-2, relaxation=1e-6).fit(X_train, y_train)
 free = CRCClassifier(alpha=1e-2).fit(X_train, y_train)
 print(f"{np.abs(near.residuals(X_test[:50]) - free.residuals(X_test[:50])).max():.1e}")

@@ -2,7 +2,7 @@
 Your own rule
 =============
 
-A rule turns a code into one score per class. A new one is a subclass with one method, and everything else takes it: the
+A rule turns a code into one score per class. A new one is a subclass with one method, and everything else accepts it:
 classifiers, cross-validation, the command line.
 """
 
@@ -26,12 +26,12 @@ class Energy(Rule):
 
 
 # %%
-# Compared with the rules that exist, on 600 digits.
+# A comparison with the built-in rules, on 600 digits.
 X, y = load_digits(return_X_y=True)
 rules = {"res": "res", "label": "label", "reg": "reg", "energy (ours)": Energy()}
 scores = {name: cross_val_score(ANCRClassifier(rule=rule), X[:600], y[:600], cv=3) for name, rule in rules.items()}
 
 figure, ax = plt.subplots(layout="constrained")
 ax.boxplot(list(scores.values()), tick_labels=list(scores))
-ax.set(xlabel="rule", ylabel="accuracy in three folds", title="a rule of our own beside those that exist")
+ax.set(xlabel="rule", ylabel="accuracy in three folds", title="digits: our rule and the built-in ones")
 print({name: round(float(values.mean()), 3) for name, values in scores.items()})

@@ -2,8 +2,8 @@
 Your own set
 ============
 
-A set says where codes may live. This one is a box: no negative weight, and none above a bound, so that no single
-training sample decides. (With Σc = 1 on top it is `ancr.CappedSimplex`, which the exact solver takes.) The class says
+A set says where codes may live. This one is a box: no weight is negative or above a bound, so no single training
+sample decides. (With Σc = 1 in addition it is `ancr.CappedSimplex`, which the exact solver takes.) The class says
 how to project on it, which is all that ADMM needs, and how large pᵀv can get on it, which gives the certificate.
 """
 
@@ -56,8 +56,7 @@ ax.set(xlabel="bound on each weight", ylabel="accuracy", title="digits: no sampl
 print("largest weight:", [round(value, 3) for value in largest])
 
 # %%
-# The certificate works for it as for any other set: the bound on what is missing to the optimum falls with every
-# iteration of ADMM.
+# The certificate works as for any other set: the bound on the distance to the optimum falls as ADMM iterates.
 atoms, queries = normalize(X_train[:100]), normalize(X_test[:5])
 for max_iter in (10, 100, 1000):
     solution = solve(atoms, queries, alpha=1e-2, constraint=Box(0.1), solver=ADMM(rho=0.1, max_iter=max_iter))

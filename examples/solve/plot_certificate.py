@@ -3,8 +3,8 @@ A certificate for every code
 ============================
 
 A solver can be wrong or stop too early. A certificate does not depend on it: from the problem and the code alone it
-computes an upper bound on what is missing to the optimum, the *gap*. Here the gap is followed along ADMM, beside the
-working-set solver that ``ancr`` uses by default.
+computes an upper bound on how far the objective is above the optimum, the *gap*. Here the gap is followed over ADMM
+iterations and compared with the working-set solver that ``ancr`` uses by default.
 """
 
 # %%

@@ -65,8 +65,8 @@ for name, values in errors.items():
     print(f"{name:18} root mean square error {np.mean(values):.2f}")
 
 # %%
-# How sure are the weights? A bootstrap weighs the samples at random: ``feature_weight``, since the samples are the
-# coordinates here. Each draw is a problem of its own, certified as ever.
+# How certain are the weights? A bootstrap weighs the samples at random: ``feature_weight``, since the samples are the
+# coordinates here. Each draw is a separate problem, and certified.
 rng, draws = np.random.default_rng(0), []
 for _ in range(200):
     counts = rng.multinomial(len(train), np.full(len(train), 1.0 / len(train)))
@@ -78,4 +78,5 @@ figure, ax = plt.subplots(layout="constrained")
 ax.boxplot(spread, tick_labels=list(models), whis=(5, 95), showfliers=False)
 ax.plot(np.arange(1, len(models) + 1), chosen[-1], "o", label="all samples")
 ax.set(ylabel="weight", title="weights of the last stack and their bootstrap")
+ax.tick_params(axis="x", rotation=30)
 ax.legend()

@@ -3,9 +3,10 @@ Synthetic control, with placebos and a jackknife
 ================================================
 
 What would have happened to a state without its new law? A synthetic control answers with a weighted mean of states
-without one: weights that are non-negative, sum to one, and follow the state before the law. Whether the gap afterwards
-is more than chance is judged by pretending that each other state had the law (placebos), and how far a single donor
-decides by leaving out each in turn (jackknife). That is hundreds of such problems; here they are two calls.
+without one, the donors: weights that are non-negative, sum to one, and follow the treated state before the law. Whether
+the gap afterwards is more than chance is judged by pretending that each other state had the law (placebos in space),
+and how far a single donor decides by leaving out each in turn (jackknife). That is hundreds of such problems; here they
+are two calls.
 """
 
 # %%
@@ -49,7 +50,7 @@ general = by_slsqp(before[1:], before[0])
 slsqp = time.perf_counter() - begin
 for name, found in (("solve", weights), ("SLSQP", general)):
     fit = ((before[0] - found @ before[1:]) ** 2).sum()
-    print(f"{name}: squared error before the law {fit:.3f}, {np.sum(found > 1e-4)} donors")
+    print(f"{name}: root mean squared error before the law {np.sqrt(fit / law):.4f}, {np.sum(found > 1e-4)} donors")
 print(f"certified: {solution.verify()[0]}")
 
 # %%
@@ -64,7 +65,7 @@ ratio = (gaps[:, law:] ** 2).mean(axis=1) / (gaps[:, :law] ** 2).mean(axis=1)
 rank = int((ratio >= ratio[0]).sum())
 print(f"{states - 1} placebos, {placebos.verify().sum()} certified")
 print(f"one of them by SLSQP takes {slsqp / ours:.0f} times as long as all by one call")
-print(f"ratio of errors after and before the law: rank {rank} of {states}, p = {rank / states:.3f}")
+print(f"ratio of mean squared errors (MSPE) after and before the law: rank {rank} of {states}, p = {rank / states:.3f}")
 
 # %%
 # Jackknife: the treated state over all donors but one, for each donor that has a weight.
@@ -84,8 +85,10 @@ axes[0].plot(years, sales[0], "k", label="treated")
 axes[0].plot(years, weights @ sales[1:], "k--", label="synthetic")
 axes[0].set(ylabel="cigarette sales per head", title="the state and its synthetic control")
 axes[0].legend()
-axes[1].plot(years, gaps[1:].T, color="0.8", linewidth=0.8)
-axes[1].plot(years, gaps[0], "k")
-axes[1].set(title="gaps: the state and its placebos", ylim=(-40, 40))
+axes[1].plot(years, gaps[1:].T, color="0.8", linewidth=0.8, label=["placebos"] + ["_"] * (states - 2))
+axes[1].plot(years, gaps[0], "k", label="treated")
+axes[1].set(ylabel="sales less synthetic control", title="the state and its placebos", ylim=(-40, 40))
+axes[1].legend(loc="lower left")
 for ax in axes:
+    ax.set(xlabel="year")
     ax.axvline(years[law], color="0.5", linestyle=":")

@@ -2,8 +2,9 @@
 Unmixing a hyperspectral image
 ==============================
 
-A pixel of a hyperspectral image mixes the spectra of the materials in it. Their shares are non-negative and sum to one:
-simplex-constrained least squares, pixel by pixel. ``solve`` does just that, without a classifier, and certifies it.
+A pixel of a hyperspectral image mixes the spectra of the materials in it, the endmembers. Their abundances are
+non-negative and sum to one: fully constrained least squares (FCLS), pixel by pixel. ``solve`` does exactly that,
+without a classifier, and certifies the result.
 """
 
 # %%
@@ -33,16 +34,16 @@ materials = {
 endmembers = np.array(list(materials.values()))
 
 # %%
-# A scene of 64 × 64 pixels in which the materials run into each other, with noise.
+# A scene of 64 × 64 pixels in which the materials run into each other, with noise about 30 dB below the signal.
 side = 64
 grid = np.stack(np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side)), axis=-1)
 centres = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.8], [0.9, 0.9]])
 closeness = np.exp(-18 * ((grid[:, :, None, :] - centres) ** 2).sum(axis=-1))
-shares = closeness / closeness.sum(axis=-1, keepdims=True)
-pixels = shares.reshape(-1, 4) @ endmembers + 0.01 * rng.standard_normal((side * side, len(bands)))
+abundances = closeness / closeness.sum(axis=-1, keepdims=True)
+pixels = abundances.reshape(-1, 4) @ endmembers + 0.01 * rng.standard_normal((side * side, len(bands)))
 
 # %%
-# Fully constrained least squares (FCLS), in one call for all pixels.
+# FCLS in one call for all pixels.
 solve(endmembers, pixels, alpha=0.0)  # what a first call prepares is not timed
 begin = time.perf_counter()
 solution = solve(endmembers, pixels, alpha=0.0, constraint="simplex")
@@ -51,8 +52,8 @@ found = solution.toarray().reshape(side, side, 4)
 print(f"{len(pixels)} pixels in {1e3 * ours:.0f} ms, {solution.verify().mean():.0%} certified")
 
 # %%
-# What most scripts do instead: SciPy's ``nnls`` pixel by pixel, with a heavy row of ones that makes the shares sum to
-# one, or without it and normalised afterwards.
+# What most scripts do instead is SciPy's ``nnls`` pixel by pixel, with a heavy row of ones that makes the abundances
+# sum to one, or without it and normalised afterwards.
 heavy = 1e3
 design = np.vstack([endmembers.T, heavy * np.ones(4)])
 begin = time.perf_counter()
@@ -62,12 +63,12 @@ afterwards = np.array([nnls(endmembers.T, pixel)[0] for pixel in pixels])
 afterwards /= afterwards.sum(axis=1, keepdims=True)
 
 for name, some in (("solve", found), ("nnls with a row of ones", by_row), ("nnls, normalised", afterwards)):
-    off = np.sqrt(np.mean((some.reshape(-1, 4) - shares.reshape(-1, 4)) ** 2))
-    print(f"{name:24} root mean square error of the shares {off:.5f}")
+    off = np.sqrt(np.mean((some.reshape(-1, 4) - abundances.reshape(-1, 4)) ** 2))
+    print(f"{name:24} RMSE of the abundances {off:.5f}")
 print(f"the loop with a row of ones takes {loop / ours:.1f} times as long")
 
 # %%
-# Images that do not fit into memory are read from one memory map and written to another, block by block; see
+# Images that do not fit in memory are read from one memory map and written to another, block by block; see
 # `ancr.solvers.coder.Coder.blocks`.
 coder, written = prepare(endmembers, alpha=0.0), np.empty_like(by_row)
 for rows, part in coder.blocks(pixels, size=1024):
@@ -76,6 +77,7 @@ for rows, part in coder.blocks(pixels, size=1024):
 # %%
 figure, axes = plt.subplots(2, 4, figsize=(9, 4.6), layout="constrained")
 for place, name in enumerate(materials):
-    for row, (title, values) in enumerate((("true", shares), ("found", found))):
-        axes[row, place].imshow(values[:, :, place], vmin=0, vmax=1)
+    for row, (title, values) in enumerate((("true", abundances), ("estimated", found))):
+        shown = axes[row, place].imshow(values[:, :, place], vmin=0, vmax=1)
         axes[row, place].set(title=f"{name}, {title}", xticks=[], yticks=[])
+figure.colorbar(shown, ax=axes, label="abundance")

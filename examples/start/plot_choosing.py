@@ -2,7 +2,7 @@
 Choosing settings without a test label
 ======================================
 
-``ANCRClassifierCV`` searches over spaces, λ, relaxation, set and rule. It scores by leaving each training sample out,
+``ANCRClassifierCV`` searches over spaces, λ, relaxation, set and rule. It scores each setting by leave-one-out,
 which costs little more than coding every sample once.
 """
 
@@ -26,11 +26,11 @@ print(f"expected {clf.best_score_:.3f}, found {clf.score(X_test, y_test):.3f}")
 print({name: clf.best_params_[name] for name in ("space", "alpha", "constraint", "relaxation", "rule")})
 
 # %%
-# All that was tried. The search scores CRC in all spaces first and refines the best three.
+# Everything that was tried. The search scores CRC in all spaces first and refines the best three.
 tried = pd.DataFrame({name: clf.cv_results_[name] for name in ("param_alpha", "accuracy")})
 figure, ax = plt.subplots(layout="constrained")
 for kernel, group in tried.groupby([space.kernel for space in clf.cv_results_["param_space"]]):
     shift = {"linear": 0.85, "rbf": 1.15}[kernel]  # beside each other
     ax.semilogx(group["param_alpha"] * shift, group["accuracy"], "o", alpha=0.5, label=kernel)
 ax.set(xlabel="λ (alpha)", ylabel="leave-one-out accuracy", title="every setting that was tried")
-ax.legend(title="kernel")
+figure.legend(title="kernel", loc="outside right upper")

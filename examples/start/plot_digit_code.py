@@ -30,5 +30,5 @@ ExplanationDisplay.from_estimator(clf, X_test[0], samples=X_train, image_shape=(
 ResidualDisplay.from_estimator(clf, X_test[:3], y_test[:3])
 
 # %%
-# In a notebook an explanation shows itself, with images if it is given the samples.
+# A notebook shows an explanation as a table, with images if it is given the samples.
 clf.explain(X_test[:1], top=4)[0].illustrated(X_test[0], X_train, (8, 8))

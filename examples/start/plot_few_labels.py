@@ -2,8 +2,8 @@
 A handful of labels
 ===================
 
-There is no training: the labelled samples are the model. So the methods work from the first label of each class on, and
-``partial_fit`` adds samples as they come.
+There is no training: the labelled samples are the model. So one label per class is enough to begin with, and
+``partial_fit`` adds samples as they arrive.
 """
 
 # %%

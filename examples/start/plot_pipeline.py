@@ -1,8 +1,8 @@
 """
-In a pipeline, with features before
-===================================
+In a pipeline, after feature extraction
+=======================================
 
-The classifiers are scikit-learn estimators: they take part in pipelines, grid searches and cross-validation. Samples
+The classifiers are scikit-learn estimators: they work in pipelines, grid searches and cross-validation. Samples
 are scaled to unit norm inside; columns with units need a scaler first.
 """
 

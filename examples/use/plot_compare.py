@@ -1,9 +1,9 @@
 """
-Your own method beside all others
-=================================
+Your own method compared with others
+====================================
 
 ``ancr.compare`` runs methods by name, scikit-learn classifiers and your own on the same folds, each with settings
-chosen on the training folds, and says which differences mean something. The command line does the same:
+chosen on the training folds, and says which differences are more than chance. The command line does the same:
 ``ancr compare data.csv --methods ANCR,Softmax,mymodule:MyClassifier``.
 """
 
@@ -17,7 +17,7 @@ import ancr
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """The class whose mean is nearest, after unit norm: what a new method has to beat."""
+    """The class with the nearest mean, after unit norm: a baseline."""
 
     def fit(self, X, y):
         """Compute the means."""
@@ -49,7 +49,7 @@ comparison.to_frame()[["method", "accuracy", "sd", "p_value", "mark", "fit_s"]].
 frame = comparison.to_frame().sort_values("accuracy")
 figure, ax = plt.subplots(layout="constrained")
 ax.errorbar(frame["accuracy"], frame["method"], xerr=frame["sd"], fmt="o", capsize=4)
-ax.set(xlabel="accuracy in %, mean ± standard deviation of 5 folds", title="digits, 500 samples")
+ax.set(xlabel="accuracy in % (mean ± SD, 5 folds)", title="digits, 500 samples")
 
 # %%
 # ``comparison.save("report.html")`` writes the report: table, confusion, calibration, learning curve and hard samples

@@ -1,9 +1,9 @@
 """
-A model file, served
-====================
+Train, save and load a model
+============================
 
 ``ancr train`` writes one ``.npz`` file without pickled objects, ``ancr predict`` reads it. The same file can be read in
-Python, in a web service for instance, and nothing in it is run.
+Python, in a web service for instance; no code from it is run.
 """
 
 # %%
@@ -40,7 +40,7 @@ answers = pd.read_csv(folder / "answers.csv")
 answers.iloc[:4, :6]
 
 # %%
-# In a service: load once, answer many times.
+# In a service: load the model once, use it many times.
 from ancr.samples.model_file import Model
 
 model = Model.load(folder / "model.npz")

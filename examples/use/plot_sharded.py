@@ -1,9 +1,9 @@
 """
-A dictionary in pieces
-======================
+A dictionary in several files
+=============================
 
-A dictionary that no machine can hold is read from files, piece by piece. The optimum is the same, and so is its
-certificate: it holds over *all* atoms. Here eight small files stand for eight large ones. Needs Dask:
+A dictionary that is too large for one machine is read from files, part by part. The optimum is the same, and its
+certificate holds over *all* atoms. Here eight small files stand for eight large ones. Needs Dask:
 ``pip install -e '.[dask]'``.
 """
 

@@ -442,7 +442,7 @@ OPTIONS = [
     Bad("empty method", "compare good.csv --methods= -o out", "no such method here"),
     Bad("no module before the colon", "compare good.csv --methods :Mine -o out", "--methods :Mine: no module or file"),
     Bad("no time", "compare good.csv --time 0 -o out", "--time", exit_code=2),
-    Bad("nan minutes", "compare good.csv --time nan -o out", "is no time above zero", exit_code=2),
+    Bad("nan minutes", "compare good.csv --time nan -o out", "is not a duration above zero", exit_code=2),
     Bad("unknown protocol", "compare good.csv --protocol oracle -o out", "--protocol 'oracle' is unknown"),
     Bad("label of images", "compare photos --label x -o out", "--label 'x', but photos holds images"),
     Bad("only training", "compare split.csv -o out", "leaves 0 for testing",

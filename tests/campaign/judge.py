@@ -26,7 +26,7 @@ OF_DISTANCE = {"float64": 0.0, "float32": 1e-2 * 2.0**-24}
 VIOLATION = {"float64": 1e-12, "float32": 1e-5}
 # Errors below this share of the tolerance are rounding, with which no bound is compared.
 NEGLIGIBLE = 1e-4
-# κ(H) beyond which a singular value cannot be told from zero in double precision.
+# cond(H) beyond which a singular value cannot be told from zero in double precision.
 RANK = 1e26
 
 
@@ -217,8 +217,8 @@ def _scales(written, reference, query, reached, precision):
         return size, size
     floor = REAL(0)
     if precision == "float32" or not reference.weights.ridge:
-        alone = np.sum((reference.given - row) ** 2, axis=1) + reference.paid
-        nearest = min(size, alone.min() + reference.ridges.max()) if reference.is_centred else size
+        alone = np.sum((reference.given - row) ** 2, axis=1) + reference.paid + reference.ridges
+        nearest = min(size, alone.min()) if reference.is_centred else size
         floor = max(ROUNDING[precision] * nearest, least, OF_DISTANCE[precision] * size)
     return size, min(size, 100 * max(reached, floor))
 
@@ -236,6 +236,9 @@ def _must_be_exact(problem, written, answer, reached, size, scale, tolerance):
     """Whether a query must be solved and certified: of small condition, with coordinates and without prices."""
     precision, is_priced = problem.families["precision"], "prices" in problem.settings
     if isinstance(problem.settings["solver"], ADMM) or not written.has_coordinates or is_priced:
+        return False
+    # Zero atoms give no unit in which such a query's square could be written down; a scale of zero proves nothing.
+    if scale < np.finfo(float).tiny and not np.any(written.atoms):
         return False
     # An objective far below the size costs as many digits as it is smaller.
     lost = answer.condition * max(1.0, float(size / scale)) if scale > 0 else np.inf

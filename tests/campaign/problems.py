@@ -110,7 +110,7 @@ def _extended(rng, problem):
         settings |= {"constraint": CappedSimplex(float(rng.uniform(1.0, 3.0) / n_atoms))}
         admm = ADMM(rho=_weight(rng, problem.atoms) or 1.0, max_iter=100)
         settings["solver"] = "exact" if rng.random() < 0.7 else admm
-        weighted, asked = "none", "nothing"
+        weighted, asked = "none", asked if settings["solver"] == "exact" else "nothing"
     if weighted == "weights" and not relaxed and problem.library == "numpy":
         sample_weight = 10.0 ** rng.uniform(-2, 2, n_atoms)
     if features == "weights" and kernel != "precomputed":
@@ -159,6 +159,8 @@ def _asked(rng, asked, problem, without_prices):
     if "exclude" in asked:
         terms["exclude"] = rng.random(shape) < rng.uniform(0.0, 0.8)
         terms["exclude"][:, rng.integers(shape[1])] = False
+        left, fewest = (~terms["exclude"]).sum(axis=1), named_set(settings["constraint"]).fewest_atoms
+        terms["exclude"][left < fewest] = False
     if asked == "locality" and not without_prices:
         terms["prices"] = Locality(float(10.0 ** rng.uniform(-4, 1)))
     if "prices" in asked and not without_prices:

@@ -180,12 +180,16 @@ class LeastSquares:
     @cached_property
     def rank_is_numerical(self):
         """Whether rounding decides how many directions the atoms have, on the sets whose bounds depend on it."""
-        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute.any() or not np.max(np.abs(self.given)) > 0:
+        if (self.set.nonnegative and self.set.sums_to_one) or self.absolute.any() or not np.any(self.given):
             return False
         ridge_counts = self.ridge > DOUBLE * np.max(np.sum(self.atoms**2, axis=1))
-        atoms = self.given - self.given.mean(axis=0) if self.is_centred else self.given
-        values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
-        return bool(not ridge_counts and np.any(values <= 4 * DOUBLE * np.sqrt(atoms.size) * values[0]))
+        # With class terms the origin stays, but on Σc = 1 codes still move between atoms alone.
+        about_mean = self.given - self.given.mean(axis=0)
+        for atoms in [self.given] * (not self.is_centred) + [about_mean] * self.set.sums_to_one:
+            values = np.linalg.svd((atoms / np.max(np.abs(self.given))).astype(float), compute_uv=False)
+            if not ridge_counts and np.any(values <= 4 * DOUBLE * np.sqrt(atoms.size) * values[0]):
+                return True
+        return False
 
     def _solve_signed(self, target, start):
         """‖c‖₁ on the free set: c = c⁺ − c⁻ with both non-negative."""
@@ -453,7 +457,7 @@ def lower_bound_gap(columns, target, code, absolute, constraint, ridges):
 
 
 def condition_number(columns, sums_to_one, reach, size, digits=1, dependent=False):
-    """The larger of κ(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
+    """The larger of cond(AᵀA) on the support and 1e6·(reach/‖t‖)², how much longer than the sum its terms are, squared.
 
     ``dependent`` atoms have singular values that count as zero, those below the rounding of the largest. At 1e12 the
     first number leaves a code four digits, and the second leaves a gap ten digits of ‖t‖². In single precision the

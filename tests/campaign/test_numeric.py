@@ -41,14 +41,22 @@ FOUND = (12180, 58012, 79904, 24965, 48009, 12918, 5014, 9376, 23828, 20353, 135
 # The same with what queries ask for: relaxed codes over the atoms left, a price beyond single precision.
 ASKED = (19, 64, 193, 235)
 # Of other seeds: a bound in other units than its scale; affine codes with class terms far from the origin; a claim of
-# zero for codes that leave a set of one's own by their last digit; good codes that were not certified, because a bound
+# zero for codes that leave a custom set by their last digit; good codes that were not certified, because a bound
 # was good enough beside the query and not beside f, or because a constant feature counted as a direction; a ridge lost
-# in H that counted as strong; atoms of full rank with weights; distances that cancel.
+# in H that counted as strong; atoms of full rank with weights; distances that cancel; squares of zero queries that do;
+# prices of queries far away; an ℓ1 bound from a difference; pulls of an atom that is left out;
+# codes beside which class terms are long; a ridge that is lost where no direction is; products that underflow.
 LATER = (
     *((0, index) for index in (7633, 8516, 17110)),
     *((1, index) for index in (9652, 7902, 32137, 17471, 5320, 5384, 11375, 21483, 6323)),
-    *((2, index) for index in (5186, 12447, 15659, 16621, 17007, 3764, 8716)),
-    *((3, index) for index in (684, 7123, 58014)),
+    *((2, index) for index in (5186, 12447, 15659, 16621, 17007, 3764, 8716, 71684, 87660, 24345, 37211, 49133)),
+    *((3, index) for index in (684, 7123, 58014, 35277, 16057)),
+    *((4, index) for index in (61518, 59107, 21124)),
+    *((10, index) for index in (33525, 39538, 73404)),
+    *((5, index) for index in (9717, 17746)),
+    (20, 50620),
+    *((22, index) for index in (28119, 57066, 65720)),
+    *((21, index) for index in (4651, 47284, 80509, 84620)),
 )
 
 

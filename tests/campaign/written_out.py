@@ -10,7 +10,7 @@ import numpy as np
 
 from ancr import Locality
 from ancr._core.arrays import to_numpy
-from ancr.axes.sets import CappedSimplex
+from ancr.axes.sets import CappedSimplex, named_set
 from ancr.axes.spaces import named_space
 from tests.campaign.reference import REAL, LeastSquares, Reference, RelaxedLeastSquares
 
@@ -69,22 +69,25 @@ class WrittenOut:
         kept = self.usable(row)
         settings = self.settings | {"classes": np.unique(self.settings.get("labels", [0]))}
         settings |= {name: settings[name][kept] for name in ("labels", "sample_weight") if name in settings}
-        prices = self._prices(row)
+        prices = self._prices(row, kept)
         if prices is not None:
-            prices = prices[kept]
             settings["paid"] = prices - prices.min() if self._sums_to_one else prices
         kind = CappedLeastSquares if isinstance(settings["constraint"], CappedSimplex) else LeastSquares
         return (RelaxedLeastSquares if relaxed else kind)(self.atoms[kept], settings, self.dtype)
 
     @property
     def _sums_to_one(self):
-        return self.settings["constraint"] in ("simplex", "affine")
+        return named_set(self.settings["constraint"]).sums_to_one
 
-    def _prices(self, row):
+    def _prices(self, row, kept):
         prices = self.settings.get("prices")
         if isinstance(prices, Locality):
-            return REAL(prices.weight) * np.sum((self.atoms.astype(REAL) - self.queries[row].astype(REAL)) ** 2, axis=1)
-        return None if prices is None else prices[row].astype(REAL)
+            atoms, query = self.atoms[kept].astype(REAL), self.queries[row].astype(REAL)
+            # Where a constant does not matter, beyond the first atom: (x − x₀)ᵀ(x + x₀ − 2y). Of a query far away even
+            # long double would leave nothing of the difference of two squares.
+            far = (atoms - atoms[0]) * (atoms + atoms[0] - 2 * query) if self._sums_to_one else (atoms - query) ** 2
+            return REAL(prices.weight) * np.sum(far, axis=1)
+        return None if prices is None else prices[row][kept].astype(REAL)
 
 
 def _kernel(space, rows):
@@ -133,7 +136,7 @@ class CappedLeastSquares(LeastSquares):
         target = self.target(query)
         code = self.repaired(np.where(np.isfinite(start), start, 0).astype(REAL))[0]
         for _ in range(300):
-            pull = self.columns.T @ (target - self.columns @ code)
+            pull = self.columns.T @ (target - self.columns @ code) - self.paid / 2
             best, worst = self._exchanged(code, pull)
             if best is None or not pull[best] > pull[worst]:
                 break
@@ -141,7 +144,7 @@ class CappedLeastSquares(LeastSquares):
             step = (pull[best] - pull[worst]) / max(direction @ direction, np.finfo(REAL).tiny)
             step = min(step, code[worst], self.set.highest - code[best])
             code[best], code[worst] = code[best] + step, code[worst] - step
-        pull = self.columns.T @ (target - self.columns @ code)
+        pull = self.columns.T @ (target - self.columns @ code) - self.paid / 2
         gap = 2 * (self.set.support(pull[None])[0] - pull @ code)
         return Reference(self.objective(target, code), max(gap, 0), np.inf)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ancr import ANCRClassifier
 from ancr.datasets import DataNotFoundError, find_data, load_table
-from ancr.features import backbones
+from ancr.features import DeepFeatures, backbones
 from tests.command_line import invoke
 from tests.components import component
 from tests.datasets import trees
@@ -151,7 +151,7 @@ def test_weights_that_cannot_be_had_are_one_line_within_three_seconds(monkeypatc
 
     monkeypatch.setattr(backbones.socket, "create_connection", no_answer)
     monkeypatch.setattr(backbones, "getproxies", dict)
-    expected = "weights of resnet18 are not on this machine, and huggingface.co cannot be reached: copy their file here"
+    expected = "weights of 'resnet18' are not on this machine, and huggingface.co cannot be reached: check the name"
     with (
         pytest.raises(ConnectionError, match=expected) as error,
         backbones._one_line_offline("resnet18", hub),
@@ -161,3 +161,35 @@ def test_weights_that_cannot_be_had_are_one_line_within_three_seconds(monkeypatc
     assert sum(waited) <= 3
     with backbones._one_line_offline("resnet18", hub):
         pass  # weights in the cache of this machine are taken
+
+
+def test_without_network_nothing_is_imported_to_find_out_that_weights_are_missing(monkeypatch, tmp_path):
+    """Importing torch takes seconds: only where a file may be here, one is named or a host answers is that worth it."""
+    asked = []
+
+    def no_answer(address, timeout):
+        asked.append(address[0])
+        raise TimeoutError("timed out")
+
+    def imported(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(backbones.socket, "create_connection", no_answer)
+    monkeypatch.setattr(backbones, "getproxies", dict)
+    monkeypatch.setattr(backbones, "find_spec", lambda name: name)
+    monkeypatch.setattr(backbones, "_import", imported)
+    for variable in ("XDG_CACHE_HOME", "TORCH_HOME", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    image = np.zeros((8, 8), np.uint8)
+    for name, host in (("resnet18", "huggingface.co"), ("vgg19", "download.pytorch.org")):
+        with pytest.raises(ConnectionError, match=f"weights of {name!r} are not on this machine, and {host} cannot"):
+            DeepFeatures(name).fit_transform([image])
+    assert asked == ["huggingface.co", "download.pytorch.org"]
+    own = tmp_path / "own.pth"
+    own.write_bytes(b"")
+    with pytest.raises(ImportError, match="torch"):
+        DeepFeatures("resnet18", weights=own).fit_transform([image])
+    (tmp_path / "HF_HOME" / "hub" / "models--timm--resnet18.a1_in1k").mkdir(parents=True)
+    with pytest.raises(ImportError, match="torch"):
+        DeepFeatures("resnet18").fit_transform([image])
+    assert len(asked) == 2

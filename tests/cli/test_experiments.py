@@ -5,12 +5,14 @@ import os
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
+from ancr.cli.options import readable_errors
 from tests.command_line import invoke
 from tests.datasets import trees
 
@@ -270,6 +272,7 @@ def test_a_failing_cell_keeps_the_report_of_the_others(tmp_path, wine, monkeypat
         f"Error: 1 of 10 cells failed: CRC (cv) on wine 5 folds, draw 3: no luck; the traceback is in "
         f"{tmp_path / 'errors.txt'}; the others are in {tmp_path / 'report.html'}"
     )
+    assert result.stderr.count("no luck") == 1
     assert "1 of 10 cells failed" in (tmp_path / "report.html").read_text()
     assert len(cells(tmp_path)) == 9
     monkeypatch.setattr(Plan, "run", run)
@@ -301,3 +304,10 @@ def test_ctrl_c_names_only_a_file_that_is_there(tmp_path, monkeypatch, finished)
     assert result.exit_code == 130
     assert ("cells.jsonl" in result.stderr) == finished
     assert ("No cell was finished." in result.stderr) != finished
+
+
+def test_a_warning_is_said_once_and_that_of_threads_of_forests_never(capsys):
+    with readable_errors():
+        for text in ("a cell is empty", "a cell is empty", "`sklearn.utils.parallel.delayed` should be used with `P`"):
+            warnings.warn(text, UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: a cell is empty\n"

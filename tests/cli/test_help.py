@@ -13,6 +13,7 @@ import click
 import pytest
 
 from ancr.cli import main
+from ancr.cli.options import readable_errors
 from tests.command_line import invoke
 from tests.datasets import trees
 
@@ -91,3 +92,16 @@ def test_example_of_extract_runs_with_a_random_network(tmp_path):
     result = run(f"{line} --weights none", tmp_path)  # the published weights would need the network
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "photos.npz").is_file()
+
+
+@pytest.mark.parametrize(
+    ("warning", "said"),
+    [
+        ("[Errno 30] Read-only file system.  joblib will operate in serial mode", ""),
+        ("2 files\nare damaged", "warning: 2 files are damaged\n"),
+    ],
+)
+def test_warnings_are_lines_and_those_of_processes_that_are_not_used_are_none(warning, said, capsys):
+    with readable_errors():
+        warnings.warn(warning, UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == said

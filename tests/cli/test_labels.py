@@ -59,6 +59,19 @@ def test_the_table_has_the_wrong_labels_first(table, audited):
     assert (np.diff([float(row["score"]) for row in rows]) <= 0).all()
 
 
+def test_a_sample_that_cannot_be_judged_comes_last_and_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [",".join([*map(repr, row.tolist()), "ab"[i % 2]]) for i, row in enumerate(rng.normal(size=(40, 3)))]
+    path = tmp_path / "few.csv"
+    path.write_text("\n".join(["p,q,r,label", *rows, "9,9,9,alone"]) + "\n")
+    result = invoke(["audit", path, "-o", tmp_path / "out"])
+    assert result.exit_code == 0, result.output
+    assert ", 1 cannot be judged" in result.stdout.splitlines()[0]
+    last = rows_of(tmp_path / "out")[-1]
+    assert (last["sample"], last["suggested"]) == ("row 41", "alone")
+    assert last["score"] == last["probability_of_label"] == "cannot be judged"
+
+
 def test_formulas_are_disarmed_unless_asked_for(table, audited, tmp_path):
     assert any(row["label"] == "'=1+1" for row in rows_of(audited[0]))
     assert invoke(["audit", table[0], "--label", "label", "-o", tmp_path, "--raw-text"]).exit_code == 0

@@ -7,6 +7,8 @@ import shlex
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,11 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ancr import ANCRClassifier, CRCClassifier, RepresentationClassifier, Space
-from ancr.classifiers.settings import is_same, make, parse_settings
+from ancr.classifiers.settings import is_same, make, methods, parse_settings
 from ancr.cli import main
-from ancr.comparison.protocols import methods_for
+from ancr.comparison.protocols import methods_for, name_to_train, trainable
 from ancr.comparison.split_sources import UserSource
 from ancr.comparison.verdict import training_command
+from ancr.samples.image_vectors import with_weights
 from ancr.samples.model_file import Model
 from ancr.samples.readers import read_queries, read_samples
 from tests.cli.test_experiments import ancr, photos, wine  # noqa: F401  fixtures
@@ -110,6 +113,17 @@ def test_the_command_that_a_comparison_proposes_reads_the_table_alike(wine, stan
 
 def test_the_command_that_a_comparison_proposes_has_the_features(photos):  # noqa: F811
     assert proposed(read_samples(photos, features="hog"), None)["features"] == "hog"
+
+
+def test_the_command_that_a_comparison_proposes_has_the_weights(photos, tmp_path, monkeypatch):  # noqa: F811
+    """Beside the network, and relative where they lie in the working folder: the report shows the command."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.pth").touch()
+    for network in ("resnet18", "vgg19?layer=fc6"):
+        features = with_weights(network, "own.pth")
+        options = proposed(replace(read_samples(photos), features=features), None)
+        assert (options["features"], options["weights"]) == (network, "own.pth")
+        assert with_weights(options["features"], options["weights"]) == features
 
 
 PROPOSED = [
@@ -213,6 +227,16 @@ def test_images_and_two_classes(tmp_path, photos):  # noqa: F811
     result = ancr("predict", model, photos, "-o", tmp_path / "labels.csv")
     assert "16 samples; 16 of 16 known labels are right" in result.stdout  # sub-folders are classes
     assert "the model was trained on these samples" in result.stdout
+
+
+def test_the_spelling_of_a_method_does_not_count(tmp_path, wine):  # noqa: F811
+    names = [*methods(), *trainable()]
+    assert [name_to_train(spelled) for name in names for spelled in (name, name.lower(), name.replace(" ", "-"))] == [
+        name for name in names for _ in range(3)
+    ]
+    trained = ancr("train", wine, "-o", tmp_path / "m.npz", "--method", "nsc cv")
+    assert trained.stdout.endswith("NSC-CV on 178 samples of 3 classes\n")
+    assert Model.load(tmp_path / "m.npz").method == "NSC-CV"
 
 
 @pytest.mark.parametrize(
@@ -368,7 +392,7 @@ def test_predict_scores_names_rows_and_goes_on_past_bad_ones(tmp_path):
     result = ancr("predict", model, tmp_path / "new.csv", "-o", answers)
     assert result.exit_code == 0, result.stderr
     assert "4 samples; 2 of 3 known labels are right (66.7%)" in result.stdout
-    assert "2 rows cannot be read" in result.stderr
+    assert "2 rows cannot be read and are left out: " in result.stderr
     assert "row 5" in result.stderr
     assert "row 6" in result.stderr
     with answers.open(newline="") as file:

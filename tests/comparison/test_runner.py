@@ -1,5 +1,6 @@
 """The engine: the same numbers however it is run, and nothing run twice."""
 
+import io
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,15 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info
 
 import ancr
+from ancr._core.progress import LineProgress
 from ancr.comparison import runner
 from ancr.comparison.cells import CellFile
-from ancr.comparison.protocols import Method, methods_for
+from ancr.comparison.protocols import InnerFolds, Method, methods_for
 from ancr.comparison.runner import FailedCellsError, Plan, Schedule, make_plans, run_missing
 from ancr.paper.paper_sources import Digits, paper_source
+from ancr.samples.other_classifiers import Boosting
 from tests.comparison.stand_ins import Blobs
 
 
@@ -94,6 +99,92 @@ def test_the_slowest_method_is_left_out_first_where_time_is_short():
     assert (schedule.n_dropped, schedule.left_out) == (4, "slow (1 min 30 s each)")
     with pytest.raises(IndexError):
         schedule.take()
+
+
+def test_the_time_left_counts_each_method_by_its_own_cells(monkeypatch):
+    """9 min are silent no more: an estimate comes with the first finished cell, and grows with one that goes on."""
+    now = [0.0]
+    monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
+    plans = [SimpleNamespace(method=method) for _ in range(3) for method in ("quick", "slow")]
+    schedule = Schedule(plans, jobs=2, deadline=None)
+    quick, slow = schedule.take(), schedule.take()
+    now[0] = 4.0
+    assert schedule.left() is None
+    schedule.finished(quick, 4.0)
+    assert schedule.left() == (2 * 4 + 2 * 8 + 4) / 2, "a slow one runs for 4 s and counts as 8 s"
+    now[0] = 50.0
+    assert schedule.left() == (2 * 4 + 2 * 100 + 50) / 2
+    schedule.finished(slow, 60.0)
+    assert schedule.left() == (2 * 4 + 2 * 60) / 2
+    third = schedule.take()
+    now[0] = 51.0
+    assert schedule.left() == (3 + 4 + 2 * 60) / 2
+    schedule.finished(third, 4.0)
+
+
+def test_what_is_usually_quick_comes_first(tmp_path):
+    """A limit that the first slow method uses up shows nothing otherwise."""
+    ran, plan = [], make_plans(Blobs())[0]
+
+    class Recorded(ancr.CRCClassifier):
+        def fit(self, X, y):
+            ran.append(self.name)
+            return super().fit(X, y)
+
+    def recorded(name):
+        one = Recorded()
+        one.name = name
+        return one
+
+    names = ["CRC", "Random forest", "kNN", "Softmax"]
+    recipes = {name: Method(lambda name=name: recorded(name)) for name in names}
+    plans = [replace(plan, method=name, draw=draw, recipe=recipes[name]) for draw in (0, 1) for name in names]
+    cells = run_missing(plans, CellFile(tmp_path / "cells.jsonl"), jobs=1)
+    assert ran == ["kNN", "Softmax", "CRC", "Random forest", *names]
+    assert [(each.key.draw, each.key.method) for each in cells] == [(each.draw, each.method) for each in plans]
+
+
+def test_the_table_grows_in_lines_where_there_is_no_terminal():
+    now, out = [0.0], io.StringIO()
+    lines = LineProgress(3, "cells", left=lambda: 65.0 if now[0] > 20.0 else None, clock=lambda: now[0], stream=out)
+    for seconds, steps, remark in ((9.0, 0, ""), (11.0, 0, ""), (30.0, 1, "CRC 90.0 %"), (45.0, 0, "CRC 90.0 %")):
+        now[0] = seconds
+        lines.advance(steps, remark)
+    assert out.getvalue().splitlines() == ["cells: 0 of 3", "cells: 1 of 3, about 1 min 5 s left; CRC 90.0 %"]
+
+
+def test_what_takes_longer_than_estimated_says_so():
+    now, out = [0.0], io.StringIO()
+    lines = LineProgress(3, "cells", left=lambda: 50.0 - now[0], clock=lambda: now[0], stream=out)
+    for now[0] in (40.0, 80.0):
+        lines.advance()
+    assert out.getvalue().splitlines() == ["cells: 1 of 3, about 10 s left", "cells: 2 of 3, longer than estimated"]
+
+
+def test_inner_folds_of_a_large_part_hold_out_enough_samples_and_no_more():
+    y = np.repeat(np.arange(4), 1000)
+    folds = list(InnerFolds().split(y[:, None], y))
+    assert len(folds) == InnerFolds().get_n_splits(None, y) == 2
+    held_out = np.concatenate([test for _, test in folds])
+    assert len(np.unique(held_out)) == len(held_out) == 1600
+    assert all(not set(train) & set(test) and len(train) + len(test) == len(y) for train, test in folds)
+    assert set(np.bincount(y[held_out])) == {400}, "as many of each class"
+    assert len(np.unique(held_out[y[held_out] == 0] // 100)) == 10, "from anywhere in the file"
+    small = y[::3]
+    ours, whole = InnerFolds().split(small[:, None], small), StratifiedKFold(5).split(small[:, None], small)
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(next(ours), next(whole), strict=True))
+    assert len(list(ours)) == 4, "all five where they hold out fewer"
+
+
+def test_boosting_on_many_columns_draws_some_for_each_split():
+    rng = np.random.default_rng(0)
+    y = np.arange(160) % 2
+    X = rng.normal(size=(160, 300)) + y[:, None]
+    few, many = Boosting(7).fit(X[:, :256], y), Boosting(7).fit(X, y)
+    assert (few.boosting_.max_features, few.boosting_.max_bins) == (1.0, 255)
+    assert (round(many.boosting_.max_features * 300), many.boosting_.max_bins) == (100, 31)
+    alone = HistGradientBoostingClassifier(max_iter=100, max_leaf_nodes=7, random_state=0).fit(X[:, :256], y)
+    np.testing.assert_array_equal(few.predict_proba(X[:, :256]), alone.predict_proba(X[:, :256]))
 
 
 @pytest.mark.parametrize("limit", [100.0, None])

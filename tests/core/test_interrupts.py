@@ -12,8 +12,10 @@ import pytest
 BEFORE = """
 import sys, time
 import numpy as np
-from ancr import ANCRClassifier, ANCRClassifierCV, NRCClassifier, RepresentationClassifier, audit_labels
-from ancr.solvers import ADMM
+from ancr import (
+    ANCRClassifier, ANCRClassifierCV, NRCClassifier, RepresentationClassifier, Space, audit_labels, compare
+)
+from ancr.solvers import ADMM, ShortestCode
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(2000, 200)), np.arange(2000) % 5
@@ -60,6 +62,18 @@ CALLS = {
     "cross-validation": """
         clf = ANCRClassifierCV().fit(X[small], y[small])
         long(lambda: clf.fit(X, y), clf)
+    """,
+    "predict in a kernel": """
+        clf = ANCRClassifier(alpha=1e-4, space=Space("rbf")).fit(X, y); clf.predict(X[:1] + 1)
+        long(lambda: [clf.predict(rng.normal(size=(2000, 200))) for _ in range(100)], clf)
+    """,
+    "shortest codes": """
+        X = X[:, :30]; clf = NRCClassifier(solver=ShortestCode()).fit(X, y); clf.predict(X[:1] + 1)
+        long(lambda: [clf.predict(rng.normal(size=(2000, 30))) for _ in range(100)], clf)
+    """,
+    "compare": """
+        compare(X[:60, :5], y[:60], methods=["CRC"], learning_curve=False)
+        long(lambda: compare(X, y, methods=["ANCR", "RBF SVM", "kNN"], learning_curve=False))
     """,
     "audit": """
         audit_labels(X[small], y[small])

@@ -47,7 +47,7 @@ def test_flat_folder_labelled_by_name(tmp_path):
 
 def test_empty_class_is_named(folder):
     (folder / "empty").mkdir()
-    with pytest.warns(DataWarning, match="class 'empty' is empty"):
+    with pytest.warns(DataWarning, match="Class 'empty' is empty"):
         assert load_folder(folder).target_names.tolist() == ["cat", "dog"]
 
 

@@ -9,7 +9,7 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from ancr._core.thumbnails import png_uri
 from ancr.comparison.split_sources import UserSource
@@ -25,6 +25,8 @@ SIDE = 64
 # Four quarters, no two alike, so that a turned or mirrored picture shows.
 GREY = np.array([[0, 64], [160, 255]])
 COLOUR = np.array([[[255, 0, 0], [0, 200, 0]], [[20, 40, 240], [250, 250, 90]]])
+# Far from the edge of what sRGB can show, where a step of L, a or b is many of a colour.
+MUTED = np.array([[[200, 120, 100], [90, 160, 110]], [[90, 100, 180], [220, 210, 140]]])
 LUMA = np.array([0.299, 0.587, 0.114])
 
 
@@ -65,13 +67,13 @@ def tiff(values, bits, sample_format=1, photometric=1):
     return struct.pack("<2sHI", b"II", 42, start) + content + extra + struct.pack("<H", len(tags)) + entries + bytes(4)
 
 
-def turned(orientation):
-    """A JPEG that is stored turned, with the orientation that sets it right."""
+def turned(orientation, kind="JPEG"):
+    """A picture that is stored turned, with the orientation that sets it right."""
     back = {1: None, 2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}[orientation]  # of Image.Transpose
     exif = Image.Exif()
     exif[274] = orientation
     stored = image() if back is None else image().transpose(Image.Transpose(back))
-    return saved(stored, "JPEG", quality=95, exif=exif)
+    return saved(stored, kind, quality=95, exif=exif)
 
 
 def with_alpha(mode, quarters, alpha):
@@ -85,6 +87,11 @@ def palette(**options):
     return saved(indices, "PNG", **options)
 
 
+def lab(quarters):
+    profiles = [ImageCms.createProfile(name) for name in ("sRGB", "LAB")]
+    return ImageCms.profileToProfile(image(quarters), *profiles, outputMode="LAB")
+
+
 def on_white(quarters, alpha):
     return (np.asarray(quarters) * alpha + 255.0 * (255 - alpha)) / 255.0
 
@@ -96,9 +103,14 @@ CASES = {
     "1.png": (lambda: saved(image([[0, 255], [255, 0]]).convert("1"), "PNG"), [[0, 255], [255, 0]]),
     "L.png": (lambda: saved(image(), "PNG"), GREY),
     "L, one grey transparent.png": (lambda: saved(image(), "PNG", transparency=0), FIRST_GONE),
+    "L, white is 0.tif": (lambda: tiff(spread(255 - GREY, "u1"), 8, photometric=0), GREY),
     "LA.png": (lambda: saved(with_alpha("LA", GREY, 128), "PNG"), on_white(GREY, 128)),
     "P.png": (palette, COLOUR),
     "P, transparent.png": (lambda: palette(transparency=0), np.concatenate([WITHOUT_RED, COLOUR[1:]])),
+    "P, half transparent.png": (
+        lambda: palette(transparency=bytes([128, 255, 255, 255])),
+        np.concatenate([[[on_white(COLOUR[0, 0], 128), COLOUR[0, 1]]], COLOUR[1:]]),
+    ),
     "RGB.png": (lambda: saved(image(COLOUR), "PNG"), COLOUR),
     "RGB.gif": (lambda: saved(image(COLOUR), "GIF"), COLOUR),
     "RGB.bmp": (lambda: saved(image(COLOUR), "BMP"), COLOUR),
@@ -107,6 +119,7 @@ CASES = {
     "CMYK.tif": (lambda: saved(image(COLOUR).convert("CMYK"), "TIFF"), COLOUR),
     "CMYK.jpg": (lambda: saved(image(COLOUR).convert("CMYK"), "JPEG", quality=95), COLOUR),
     "YCbCr.tif": (lambda: saved(image(COLOUR).convert("YCbCr"), "TIFF"), COLOUR),
+    "LAB.tif": (lambda: saved(lab(MUTED), "TIFF"), MUTED),
     "RGB.jpg": (lambda: saved(image(COLOUR), "JPEG", quality=95, subsampling=0), COLOUR),
     "I;16.png": (lambda: saved(image(SIXTEEN, np.uint16), "PNG"), GREY),
     "I;16, one grey transparent.png": (
@@ -128,7 +141,14 @@ CASES = {
     "I, 16 bits with a sign.tif": (lambda: tiff(spread(GREY / 255 * 32767, "<i2"), 16, sample_format=2), GREY),
     "8 bits with a sign.tif": (lambda: tiff(spread(GREY // 2, "i1"), 8, sample_format=2), GREY // 2 * 255 / 127),
     "F.tif": (lambda: saved(image(GREY / 255, np.float32), "TIFF"), GREY),
-} | {f"EXIF {turn}.jpg": (lambda turn=turn: turned(turn), GREY) for turn in range(1, 9)}
+} | {
+    f"EXIF {turn}.{kind}": (
+        lambda turn=turn, kind=kind: turned(turn, {"jpg": "JPEG", "tif": "TIFF"}.get(kind, kind)),
+        GREY,
+    )
+    for kind, turns in {"jpg": range(1, 9), "png": [6], "tif": [5, 8], "webp": [3]}.items()
+    for turn in turns
+}
 
 
 def expected_colours(quarters):
@@ -207,7 +227,7 @@ def test_every_surface_has_the_pixels_of_the_file(shown, name):
     grey, colours = shown(name)
     right = expected_colours(CASES[name][1])
     # Colours have 8 bits; JPEG, and colours kept as brightness and difference, are off by a few steps more.
-    steps = 3.0 if name.endswith(".jpg") or "YCbCr" in name else 1.0
+    steps = 3.0 if name.endswith((".jpg", ".webp")) or name.startswith(("YCbCr", "LAB")) else 1.0
     for where, found in colours.items():
         np.testing.assert_allclose(found, right, rtol=0, atol=steps, err_msg=where)
     for where, found in grey.items():

@@ -203,7 +203,7 @@ def test_weights_that_cannot_be_had_are_said_at_once(timm, pixels, monkeypatch):
     monkeypatch.setattr("ancr.features.backbones.getproxies", dict)
     monkeypatch.setattr(timm, "create_model", no_network)
     with pytest.raises(
-        ConnectionError, match=r"weights of resnet18 are not on this machine, .*--weights FILE"
+        ConnectionError, match=r"weights of 'resnet18' are not on this machine, .*--weights FILE"
     ) as error:
         DeepFeatures("resnet18").fit(pixels)
     assert "\n" not in str(error.value)

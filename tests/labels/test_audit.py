@@ -1,9 +1,11 @@
 """Wrong labels are found, counted and explained; duplicates, strangers and leaks are listed."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics import average_precision_score
 
 import ancr
@@ -81,7 +83,7 @@ def test_precision_is_kept_and_probabilities_are_calibrated(audited):
         assert called.sum() > 0.7 * wrong.sum()
         assert wrong[called].mean() > precision - 0.08
     assert abs((1 - audit.probability).sum() - wrong.sum()) < 0.25 * wrong.sum()
-    assert ((audit.probability >= 0) & (audit.probability <= 1)).all()
+    assert ((audit.probability > 0) & (audit.probability < 1)).all()
     with pytest.raises(ValueError, match="precision must be above 0"):
         audit.is_error(0.0)
 
@@ -403,3 +405,18 @@ def test_errors_that_repeat_each_other_are_told_from_scattered_ones(systematic):
     assert (found > SYSTEMATIC) == systematic
     assert repetition(np.zeros(4), np.arange(4), np.arange(4), 4) == 1.0
     assert repetition(np.ones(4), np.zeros(4, int), np.ones(4, int), 2) == 1.0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_warning_about_a_column_of_a_frame_names_it(grouped):
+    frame, y = load_wine(return_X_y=True, as_frame=True)
+    groups = np.arange(len(y)) % 20 if grouped else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        audit = ancr.audit_labels(frame, y, estimator=ancr.CRCClassifier(), groups=groups)
+    assert len(caught) == 1
+    assert "column 'proline' dominates" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = ancr.audit_labels(frame.to_numpy(), y, estimator=ancr.CRCClassifier(), groups=groups)
+    np.testing.assert_array_equal(audit.score, alone.score)

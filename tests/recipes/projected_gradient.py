@@ -16,7 +16,7 @@ class ProjectedGradient(Solver):
         self.max_iter = max_iter
 
     def refuses(self, problem):
-        """What it cannot solve, in the words of sets and quadratics; None for all others."""
+        """Why it cannot solve a problem, from attributes of sets and quadratics; None if it can."""
         return "it has no ℓ1 term" if problem.has_l1_term else None
 
     def set_up(self):

@@ -1,4 +1,4 @@
-"""Each recipe of CONTRIBUTING.md, run as it is printed there: objects of one's own wherever a name is accepted."""
+"""Each recipe of CONTRIBUTING.md, run as it is printed there: custom objects wherever a name is accepted."""
 
 import pickle
 import re

@@ -102,6 +102,21 @@ def check_every_option(arrays, dtype, seed):
     assert to_numpy(solution.converged).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_atoms_within_rounding_of_a_bound_are_at_it(dtype):
+    """Twenty atoms at a cap of 1/20 leave some a rounding below it, and steps along these led nowhere."""
+    for seed in range(1, 31, 6):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 30)), int(rng.integers(1, 20))
+        atoms, queries = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(8, d)).astype(dtype)
+        atoms, prices = np.vstack([atoms, atoms]), rng.normal(size=(8, 2 * n)) / 10.0
+        cap = 0.75 / n
+        solution = solve(atoms, queries, alpha=1e-3, constraint=CappedSimplex(cap), prices=prices)
+        check(solution, atoms, queries, cap, 1e-3, prices=prices)
+        assert solution.verify().all()
+        assert solution.converged.all()
+
+
 def test_one_atom_and_a_cap_from_one_on():
     rng = np.random.default_rng(0)
     atoms, queries = rng.normal(size=(30, 8)), rng.normal(size=(20, 8))

@@ -74,6 +74,25 @@ def test_a_strong_ridge_needs_no_matrix_of_all_atoms():
     assert "gram" not in strong.dictionary_.centred.held
 
 
+@pytest.mark.parametrize("definite", [True, False])
+@pytest.mark.parametrize("number", [3, 60])
+def test_codes_of_few_and_of_many_queries_without_coordinates(monkeypatch, number, definite):
+    """Few take a factor of H, many its inverse, and both something else where rounding leaves H no factor."""
+    rng = np.random.default_rng(2)
+    atoms, queries = rng.normal(size=(80, 3)) + 5.0, rng.normal(size=(number, 3)) + 5.0
+    whole = solve(atoms, queries, alpha=300.0)
+    assert whole.codes.nnz > 0.9 * number * 80
+    if not definite:
+        monkeypatch.setattr(dense_codes, "cholesky", _indefinite)
+    gram = solve(atoms, queries, alpha=300.0, space=Space("poly", degree=1, gamma=1.0, coef0=0.0, normalize=False))
+    assert gram.verify().all()
+    np.testing.assert_allclose(gram.codes.toarray(), whole.codes.toarray(), rtol=1e-9, atol=1e-12)
+
+
+def _indefinite(*given, **options):
+    raise np.linalg.LinAlgError
+
+
 def test_leaving_one_out_of_dense_codes_equals_a_refit():
     atoms, _ = narrow_cone(40, 4, size=20.0)
     labels = np.arange(40) % 2
@@ -100,12 +119,13 @@ def test_copies_and_single_precision_of_dense_codes():
 
 
 def test_a_strong_ridge_with_codes_of_few_atoms_is_left_to_the_working_set(monkeypatch):
-    """Newton steps from the whole set would take n³ for each query that uses a few atoms."""
+    """Newton steps from the whole set would take n³ for each query that uses a few atoms. H is not inverted, either."""
     rng = np.random.default_rng(0)
     samples, queries = rng.normal(size=(400, 20)), rng.normal(size=(60, 20))
     tried = []
     newton = dense_codes.DenseCodes._newton
     monkeypatch.setattr(dense_codes.DenseCodes, "_newton", lambda self, *given: tried.append(1) or newton(self, *given))
+    monkeypatch.setattr(dense_codes, "inverse_of_factor", lambda factor: tried.append(2))
     coder = prepare(samples, alpha=0.1, relaxation=0.1, space=Space("rbf", gamma=0.1))
     assert coder.solver._exact.starts_whole
     solution = coder.solve(queries)

@@ -1,4 +1,4 @@
-"""Many queries over few atoms start from supports found by pivoting: the same codes, as good as quadprog's."""
+"""Codes of many queries over few atoms are found by pivoting: the same codes, as good as quadprog's."""
 
 import numpy as np
 import pytest
@@ -56,18 +56,36 @@ def test_they_are_the_codes_of_the_other_kernels(constraint, monkeypatch):
     assert pivoted.n_iter.sum() < others.n_iter.sum()
 
 
-def test_supports_are_optimal_before_any_pricing():
-    """Independent atoms: what pivoting finds needs no other kernel."""
+def test_what_has_a_code_already_is_left_alone():
+    """Queries that begin with a support go to the other kernels, and dense codes stay."""
+    atoms, queries, _ = drawn(4)
+    cold = solve(atoms, queries, alpha=0.1)
+    start = cold.toarray()
+    start[::2] = 0.0
+    np.testing.assert_allclose(solve(atoms, queries, alpha=0.1, start=start).toarray(), cold.toarray(), atol=1e-9)
+    strong = solve(atoms, queries, alpha=300.0)
+    assert strong.verify().all()
+    np.testing.assert_allclose(strong.toarray()[:100], solve(atoms, queries[:100], alpha=300.0).toarray(), atol=1e-9)
+
+
+def test_codes_are_settled_without_any_other_kernel():
+    """Independent atoms: what pivoting finds and refines passes the allowance of the kernels."""
     atoms, queries, _ = drawn(4)
     problem = solve(atoms, queries[:1], alpha=0.1).problem
     solver = host.HostWorkingSet().prepare(problem)
     codes = host_kernels.Codes(np.zeros((300, len(atoms)), np.int64), np.zeros((300, len(atoms))), np.zeros((300, 4)))
     form = solver.form.dictionary
-    pivoting.find_supports(solver.program, solver.form.quadratic.linear(queries_of(solver, queries)), codes)
+    moved = queries_of(solver, queries)
+    linear, some = solver.form.quadratic.linear(moved), np.arange(2, 300)
+    left = pivoting.find_codes(solver.program, linear, moved.squares, some, codes)
+    assert not len(left)
+    assert (codes.found[2:, 1] == host_kernels.FINISHED).all()
+    assert not codes.found[:2].any()  # only those asked for
     sizes = codes.found[:, 0].astype(int)
-    assert (sizes > 0).all()
+    assert (sizes[2:] > 0).all()
     expected = solve(atoms, queries, alpha=0.1).toarray()[:, form.order]
-    for i in range(300):
+    for i in range(2, 300):
+        np.testing.assert_allclose(codes.code[i, : sizes[i]], expected[i][codes.support[i, : sizes[i]]], atol=1e-12)
         assert set(codes.support[i, : sizes[i]]) == set(np.flatnonzero(expected[i] > 1e-12))
 
 

@@ -1,6 +1,7 @@
 """Offsets, units and extreme numbers: the same code, or an honest answer that there is none."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,8 +10,11 @@ from sklearn.datasets import load_digits
 
 import ancr
 from ancr import ACRClassifier, ANCRClassifier, Space, solve
+from ancr.certificate.hessian import Hessian
+from ancr.certificate.rounding import BoundContext, LongBoundContext
 from ancr.dictionary.mercer import RBF
 from ancr.solvers import ADMM
+from tests.rational import objective, rational
 
 SETS = ["simplex", "nonnegative", "free", "affine"]
 
@@ -179,6 +183,38 @@ def test_a_claimed_gap_is_never_below_the_truth(constraint):
         assert ((rough.objective - solution.objective) / scale <= rough.gap + 1e-13).all()
 
 
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+def test_what_a_step_refutes_is_above_the_optimum(constraint, alpha):
+    """Codes between the optimum and an atom, by shares over twelve decades."""
+    rng = np.random.default_rng(3)
+    atoms, shares = np.abs(rng.standard_normal((80, 12))), np.logspace(-12, -0.5, 40)
+    best = solve(atoms, np.repeat(np.abs(rng.standard_normal((1, 12))), 40, axis=0), alpha=alpha, constraint=constraint)
+    codes = best.toarray() + shares[:, None] * (np.eye(80)[rng.integers(0, 80, 40)] - best.toarray())
+    hessian = Hessian(best.problem)
+    context = BoundContext(hessian, hessian.form.queries(best.queries), codes)
+    long = atoms.astype(np.longdouble)
+    values = [
+        ((best.queries.rows - one @ long) ** 2).sum(axis=1) + alpha * (one**2).sum(axis=1)
+        for one in (codes.astype(np.longdouble), best.toarray().astype(np.longdouble))
+    ]
+    refuted = np.asarray(context.is_refuted)
+    assert (values[0] - values[1] > context.tolerated)[refuted].all()
+    assert refuted[shares > 0.01].all()
+    assert not refuted[shares < 1e-9].any()
+
+
+def test_codes_that_a_step_refutes_are_looked_at_once(monkeypatch):
+    def looked_at(*arguments):
+        raise AssertionError("a code that cannot be certified was looked at again")
+
+    monkeypatch.setattr("ancr.certificate.bounds.step_on_support", looked_at)
+    X = load_digits().data / 16.0
+    for problem in ({"alpha": 1e-3}, {"alpha": 0.0, "constraint": "nonnegative"}):
+        rough = solve(X[:300], X[300:340], solver=ADMM(rho=0.01, max_iter=5), **problem)
+        assert (rough.gap > 1e-4).all()
+
+
 def test_short_atoms_are_not_overlooked_on_the_orthant():
     """A weak pull of a short atom can lower the objective as much as a strong pull of a long one."""
     rng = np.random.default_rng(0)
@@ -288,3 +324,34 @@ def test_a_gap_about_the_query_is_in_the_units_of_the_others(exponent):
     given = ({"alpha": 1e-2 * f * f, "solver": ADMM(rho=f * f, max_iter=3)} for f in (1.0, scale))
     plain, scaled = (solve(atoms * f, queries * f, **each) for f, each in zip((1.0, scale), given, strict=True))
     np.testing.assert_allclose(scaled.gap, plain.gap, rtol=1e-6)
+
+
+def test_what_a_step_gains_is_that_of_codes_in_the_set():
+    """Codes sum to one up to their last digit, and are moved into the set: by more than a short step may gain."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        atoms, query = rng.standard_normal((3, 1)), rng.standard_normal((1, 1))
+        solution = solve(atoms, query, alpha=1e-3)
+        hessian = Hessian(solution.problem)
+        exact, (y,) = rational(atoms[:, 0]), rational(query[0])
+        H = [[a * b + Fraction(1e-3) * (i == j) for j, b in enumerate(exact)] for i, a in enumerate(exact)]
+        b = [a * y for a in exact]
+        codes = rng.dirichlet(np.ones(3), 1)
+        step = 1e-9 * (rng.dirichlet(np.ones(3), 1) - codes)
+        before, after = ([x / sum(row) for x in row] for row in (rational(codes[0]), rational((codes + step)[0])))
+        fall = objective(H, b, before) - objective(H, b, after)
+        parts = (hessian, hessian.form.queries(solution.queries), codes)
+        long = solution.queries.seen_by(hessian.long_dictionary).rows
+        for one in (BoundContext(*parts), LongBoundContext(*parts, long_rows=long)):
+            assert one.moved(step)[1][0] >= fall
+
+
+@pytest.mark.parametrize("constraint", ["free", "affine"])
+def test_a_ridge_that_vanishes_in_safe_units_is_still_one(constraint):
+    """Beside atoms of numerical rank two a ridge of any size decides, and nothing is certified without it."""
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((8, 2)) @ rng.standard_normal((2, 6))
+    queries = rng.dirichlet(np.ones(8), 2) @ atoms + 1e-3 * rng.standard_normal((2, 6))
+    for units in (1.0, 1e150):
+        assert not solve(atoms * units, queries * units, alpha=1e-150, constraint=constraint).verify().any()
+    assert solve(atoms * 1e150, queries * 1e150, alpha=0.0, constraint=constraint).verify().all()

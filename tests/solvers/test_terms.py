@@ -1,5 +1,9 @@
 """Atoms left out, prices, weights of features and starts, against quadprog on the problem written out."""
 
+import sys
+from fractions import Fraction
+from pathlib import Path
+
 import numpy as np
 import pytest
 import quadprog
@@ -10,6 +14,7 @@ from ancr import Locality, Space, prepare, solve
 from ancr._core.arrays import dense, to_numpy
 from ancr.solvers import Relaxed
 from tests.array_libraries import BACKENDS, converter
+from tests.rational import minimum, objective, rational
 
 SETS = ("free", "affine", "nonnegative", "simplex")
 
@@ -141,6 +146,27 @@ def test_locality_is_the_penalty_of_distances():
     np.testing.assert_allclose(near.objective, written.objective)
 
 
+@pytest.mark.parametrize("constraint", ["affine", "simplex"])
+@pytest.mark.parametrize("distance", [0.0, 1.0, 1e7, 1e13])
+def test_locality_far_from_the_atoms_is_a_difference(distance, constraint):
+    """Of ‖x − y‖² a double keeps nothing that depends on x at 1e13 times the atoms' distances."""
+    rng = np.random.default_rng(5)
+    atoms, query = rng.normal(size=(5, 3)), rng.normal(size=3) * distance
+    solution = solve(atoms, query[None], alpha=0.5, constraint=constraint, prices=Locality(0.25))
+    gap = solution.gap[0] * solution.problem.scale(solution.queries, solution.sorted_codes)[0]
+    x, y = rational(atoms), rational(query)
+    H = [[sum(a * b for a, b in zip(u, v, strict=True)) + Fraction(i == j, 2) for j, v in enumerate(x)]
+         for i, u in enumerate(x)]  # fmt: skip
+    apart = [sum((a - b) ** 2 for a, b in zip(u, y, strict=True)) for u in x]
+    b = [sum(p * q for p, q in zip(u, y, strict=True)) - far / 8 for u, far in zip(x, apart, strict=True)]
+    code = rational(np.asarray(dense(solution.codes))[0])
+    total = sum(code)
+    code = [c / total for c in code] if constraint == "simplex" else [c + (1 - total) / 5 for c in code]
+    excess = float(objective(H, b, code) - minimum(H, b, constraint == "simplex", True))
+    assert excess <= gap * (1.0 + 1e-9)
+    assert constraint == "affine" or solution.verify()[0]
+
+
 def test_a_wrong_code_has_a_gap_that_covers_prices_and_exclusions():
     rng = np.random.default_rng(3)
     atoms, queries, prices = rng.normal(size=(8, 4)), rng.normal(size=(5, 4)), rng.normal(size=(5, 8))
@@ -152,6 +178,29 @@ def test_a_wrong_code_has_a_gap_that_covers_prices_and_exclusions():
         assert (wrong.gap * right.problem.scale(wrong.queries, even) >= wrong.objective - right.objective - 1e-9).all()
         used = type(right)(np.full((5, 8), 0.125), right.n_iter, right.converged, right.problem, right.queries)
         assert (used.violation[mask.any(axis=1)] >= 0.125).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("atom", [0, 3])
+@pytest.mark.parametrize("share", [2.0**-12, 2.0**-20])
+def test_a_nearly_right_code_is_bounded_closely(seed, atom, share):
+    """Pulls alone prove a hundred times what such a code is above the optimum; far codes get no more."""
+    rng = np.random.default_rng(seed)
+    atoms, query, mask = rng.integers(-9, 10, (5, 3)) / 4.0, rng.integers(-9, 10, (1, 3)) / 4.0, np.zeros((1, 5), bool)
+    mask[0, 1] = seed % 2
+    right = solve(atoms, query, alpha=0.0, constraint="simplex", exclude=mask)
+    code = (1.0 - share) * right.toarray() + share * (np.arange(5) == atom)
+    near = type(right)(code, right.n_iter, right.converged, right.problem, right.queries)
+    x, y, c = (rational(values) for values in (atoms[~mask[0]], query[0], code[0][~mask[0]]))
+    H = [[sum(p * q for p, q in zip(u, v, strict=True)) for v in x] for u in x]
+    b = [sum(p * q for p, q in zip(u, y, strict=True)) for u in x]
+    c = [value / sum(c) for value in c]
+    excess, scale = float(objective(H, b, c) - minimum(H, b, True, True)), right.problem.scale(near.queries, code)[0]
+    claimed = near.gap[0] * min(scale, 100.0 * near.objective[0])
+    near_enough = share < 2.0**-12  # an objective of zero is then below what rounding hides, which counts in its place
+    assert excess <= claimed * (1.0 + 1e-9) + (1e-12 * scale if near_enough else 1e-15)
+    if near_enough:
+        assert claimed <= 2.0 * excess + 1e-10 * scale
 
 
 @pytest.mark.parametrize(
@@ -226,6 +275,52 @@ def test_blocks_give_what_one_call_gives(tmp_path):
         np.testing.assert_allclose(codes, coder.solve(queries, **options).toarray(), atol=1e-9)
 
 
+@pytest.mark.parametrize("library", BACKENDS[1:])
+def test_blocks_of_other_arrays(library):
+    rng, convert = np.random.default_rng(4), converter(library)
+    atoms, queries, mask, prices = (rng.normal(size=shape) for shape in ((7, 5), (40, 5), (40, 7), (40, 7)))
+    coder = prepare(convert(atoms), alpha=0.1)
+    for excluded in (convert(mask > 0.5), sparse.coo_array(mask > 0.5)):
+        options = {"exclude": excluded, "prices": convert(prices)}
+        codes = [solution.toarray() for _, solution in coder.blocks(convert(queries), size=16, **options)]
+        np.testing.assert_allclose(np.vstack(codes), coder.solve(convert(queries), **options).toarray(), atol=1e-9)
+
+
+def test_prices_of_independent_atoms_need_no_ridge_for_a_proof():
+    """A ridge that is lost in the rounding of H is as good as none, and prices lead nowhere that H does not see."""
+    rng = np.random.default_rng(6)
+    atoms, queries, prices = rng.normal(size=(5, 20)) * 1e8, rng.normal(size=(3, 20)) * 1e8, rng.normal(size=5)
+    for constraint in ("free", "affine"):
+        assert solve(atoms, queries, alpha=1e-3, constraint=constraint, prices=prices).verify().all()
+        twice = solve(np.vstack([atoms, atoms]), queries, alpha=1e-3, constraint=constraint, prices=np.arange(10.0))
+        assert not twice.verify().any()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts pages as Linux does")
+def test_blocks_hold_no_memory_of_a_map_that_was_read(tmp_path):
+    rng = np.random.default_rng(4)
+    np.save(tmp_path / "queries.npy", rng.normal(size=(16_000, 200)))  # 24 MiB
+    queries, coder = np.load(tmp_path / "queries.npy", mmap_mode="r"), prepare(rng.normal(size=(3, 200)))
+    next(coder.blocks(queries[:1000]))  # compiled, and loaded
+
+    def mapped():
+        status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) for line in status if line.startswith("RssFile")) / 2**10
+
+    before = mapped()
+    most = max(mapped() - before for _ in coder.blocks(queries, size=1000))
+    assert most < 12.0
+
+
+def test_changes_of_a_map_that_keeps_them_to_itself_are_not_lost(tmp_path):
+    np.save(tmp_path / "queries.npy", np.ones((2000, 50)))
+    queries = np.load(tmp_path / "queries.npy", mmap_mode="c")
+    queries[:] = 2.0
+    for _ in prepare(np.eye(50)[:3]).blocks(queries, size=500):
+        pass
+    assert (np.asarray(queries) == 2.0).all()
+
+
 def test_prices_of_as_many_atoms_as_queries_are_those_of_the_atoms():
     rng = np.random.default_rng(5)
     atoms, queries, prices = rng.normal(size=(6, 4)), rng.normal(size=(6, 4)), rng.random(6)
@@ -288,3 +383,9 @@ def test_locality_needs_distances():
     apart = 0.5 * ((queries[:, None] - atoms) ** 2).sum(axis=2)
     found, expected = solve(**products, prices=apart), solve(atoms, queries, alpha=0.1, prices=Locality(0.5))
     np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-9)
+
+
+def test_weighted_atoms_beyond_single_precision_are_refused():
+    atoms = np.array([[1e38, 1.0], [1.0, 2.0]], np.float32)
+    with pytest.raises(ValueError, match="feature_weight are beyond the range of float32"):
+        solve(atoms, atoms, feature_weight=[100.0, 1.0])

@@ -178,7 +178,7 @@ def test_pricing_error_stays_within_its_bound(size):
     nothing, ones = np.empty((0, 0)), np.ones(max(size, 64))
     program = host_kernels.Program(
         matrix=nothing, pricing=pricing, atoms=nothing, numbers=np.ones(7), labels=np.zeros(1, int), lengths=ones,
-        longest=1.0, norms=ones, largest_norm=1.0, prices=0.0 * ones, kappa=0.0, shift=0.0, sums_to_one=False,
+        longest=1.0, norms=ones, largest_norm=1.0, prices=0.0 * ones, eta=0.0, shift=0.0, sums_to_one=False,
         signed=False, tol=1e-8,
     )  # fmt: skip
     work = host_kernels.make_workspace(size, 64)

@@ -5,12 +5,13 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 class Process:
-    """``ancr studio`` on a free port; its address is in the first lines that it prints."""
+    """``ancr studio`` on a free port, started in ``folder``; its address is in the first lines that it prints."""
 
-    def __init__(self, home, *arguments):
+    def __init__(self, home, *arguments, folder=None):
         env = {
             **os.environ,
             "XDG_DATA_HOME": str(home),
@@ -19,7 +20,10 @@ class Process:
             "OMP_NUM_THREADS": "1",
         }
         command = [sys.executable, "-u", "-m", "ancr", "studio", *map(str, arguments), "--no-browser"]
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if folder is not None:  # the package of these tests, though they are elsewhere
+            env["PYTHONPATH"] = str(Path(__file__).parents[2])
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        self.process = subprocess.Popen(command, env=env, cwd=folder, **pipes)
         self.lines, self.address = [], None
         deadline = time.monotonic() + 400  # a busy machine takes long to start
         while self.address is None:

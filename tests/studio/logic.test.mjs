@@ -1,7 +1,7 @@
 // The views' logic, without a page: node --test tests/studio/logic.test.mjs
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ago, asked, classOfKey, keyOfClass, matching, mayReload, merged, moved, picked, ranges, seenRows } from "../../ancr/studio/static/logic.js";
+import { ago, asked, classOfKey, completed, keyOfClass, leastWidth, matching, mayReload, merged, moved, percent, picked, ranges, seenRows, short, unbroken } from "../../ancr/studio/static/logic.js";
 
 test("a digit is the class of that name, or of that place", () => {
   assert.equal(classOfKey("3", ["1", "3"]), "3");
@@ -20,11 +20,22 @@ test("a button shows the key that presses it", () => {
   assert.equal(keyOfClass("c11", 11, Array.from({ length: 12 }, (_, i) => `c${i}`)), null);
 });
 
-test("letters mean a class only if they leave no doubt", () => {
-  assert.equal(matching(" be", ["ant", "bee"]), "bee");
-  assert.equal(matching("b", ["bat", "bee"]), "b");
+test("a text is the class of that name, or a new one; never another that only begins so", () => {
+  assert.equal(matching(" be", ["ant", "bee"]), "be");
+  assert.equal(matching("Bee ", ["ant", "bee", "beech"]), "bee");
+  assert.equal(matching("BEE", ["Bee", "bee"]), "BEE");
   assert.equal(matching("bee", ["bee", "beech"]), "bee");
   assert.equal(matching("  ", ["ant"]), "");
+});
+
+test("first letters are completed only if they leave no doubt, and stay as they were typed", () => {
+  assert.equal(completed("be", ["ant", "bee"]), "bee");
+  assert.equal(completed("Be", ["ant", "bee"]), "Bee");
+  assert.equal(completed("b", ["bat", "bee"]), null);
+  assert.equal(completed("bee", ["bee"]), null);
+  assert.equal(completed("bee", ["bee", "beech"]), null);
+  assert.equal(completed(" ", [" x"]), null);
+  assert.equal(completed("\u0130", ["i\u0307x"]), null);
 });
 
 test("a list does not change under the hand that inspects it", () => {
@@ -73,4 +84,23 @@ test("of what a person chose, images are sent, or else the one file that can be 
 test("a time is told as a person would", () => {
   const now = Date.parse("2024-05-02T12:00:00Z");
   assert.deepEqual(["2024-05-02T12:00:20Z", "2024-05-02T11:59:00Z", "2024-05-02T09:00:00Z", "2024-04-30T12:00:00Z"].map((time) => ago(time, now)), ["just now", "1 minute ago", "3 hours ago", "2 days ago"]);
+});
+
+test("a share that rounds to nothing has no sign, and its number is not parted from the sign of per cent", () => {
+  assert.deepEqual([-0.0004, -0.02, 0.984, 0].map((value) => percent(value, 0)), ["0\u00a0%", "-2\u00a0%", "98\u00a0%", "0\u00a0%"]);
+  assert.equal(percent(-0.0004), "0.0\u00a0%");
+  assert.deepEqual([0.9996, 1, 0.0004].map((value) => percent(value)), [">\u00a099.9\u00a0%", "100.0\u00a0%", "<\u00a00.1\u00a0%"]);
+  assert.deepEqual([0.996, 0.004].map((value) => percent(value, 0)), [">\u00a099\u00a0%", "<\u00a01\u00a0%"]);
+});
+
+test("a table is at least as wide as its columns and what is between them", () => {
+  assert.equal(leastWidth([{ width: "2.5rem" }, { width: "minmax(6rem, 1fr)" }, { width: "minmax(14rem, 3fr)" }]), "26.5rem");
+});
+
+test("in a sentence of the server, too, a number keeps its sign of per cent", () => {
+  assert.equal(unbroken("From 93.7 to 99 % (95 % interval)."), "From 93.7 to 99\u00a0% (95\u00a0% interval).");
+});
+
+test("seconds are told without powers of ten", () => {
+  assert.deepEqual([132.4, 16.2, 0.0914, 100, 99.6].map(short), ["132", "16", "0.091", "100", "100"]);
 });

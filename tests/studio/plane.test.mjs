@@ -1,7 +1,7 @@
 // Points of a map, without a page: node --test tests/studio/*.test.mjs
 import assert from "node:assert/strict";
 import test from "node:test";
-import { byDistance, fitted, inside, lookOf, nearest, neighbour, paint, radiusOf, shifted, showing, stamp, toScreen, zoomed } from "../../ancr/studio/static/plane.js";
+import { byDistance, cardEdge, fitted, inside, lookOf, nearest, neighbour, paint, radiusOf, shifted, showing, stamp, toScreen, zoomed } from "../../ancr/studio/static/plane.js";
 
 const square = { x: Float32Array.of(0, 10, 0, 10, 5), y: Float32Array.of(0, 0, 10, 10, 5) };
 
@@ -101,4 +101,11 @@ test("the edge of a mark is between its colour and the ground", () => {
 test("forty classes look different, and many points are small", () => {
   assert.equal(new Set(Array.from({ length: 40 }, (_, code) => JSON.stringify(lookOf(code)))).size, 40);
   assert.ok(radiusOf(100) > radiusOf(50000));
+});
+
+test("the card about a point lies beside it, and within the window", () => {
+  assert.equal(cardEdge(100, 1000, 240), 116);
+  assert.equal(cardEdge(950, 1000, 240), 66);  // from the other edge
+  assert.equal(cardEdge(225, 430, 240), 190);  // 205 + 16 would be cut
+  assert.equal(cardEdge(50, 200, 240), 0);
 });

@@ -306,6 +306,33 @@ def test_browse_by_keyboard_search_select_label_and_undo(digits, visit):
     check_accessible(page, "table of samples")
 
 
+def test_what_comes_late_for_a_sample_that_was_closed_is_not_shown(digits, visit):
+    """The row of the first sample comes after that sample is closed, and after another one is open in its place."""
+    page = visit(digits, view="browse")
+    page.wait_for_selector("#samples [role=option]")
+    late = []
+    page.route("**/api/row/*", lambda route: late.append(route) if not late else route.continue_())
+    page.focus("#samples")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#viewer[open] h2")
+    first = page.text_content("#viewer h2")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#viewer[open]", state="detached")
+    page.fill("#search", '"digit 17"')
+    page.wait_for_function("() => document.querySelector('#found').textContent.startsWith('109 of')")
+    page.focus("#samples")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#viewer[open] h2")
+    second = page.text_content("#viewer h2")
+    assert second != first
+    (row,) = late
+    with page.expect_response("**/api/row/*"):
+        row.continue_()
+    page.wait_for_timeout(200)
+    assert page.text_content("#viewer h2") == second
+
+
 def test_a_server_that_ends_is_mentioned(tmp_path, visit, browser):
     with Process(tmp_path) as process:
         page = browser.new_page()
@@ -313,6 +340,11 @@ def test_a_server_that_ends_is_mentioned(tmp_path, visit, browser):
         page.wait_for_selector("[role=tab][aria-selected=true]")
         process.kill()
         page.wait_for_function("() => document.querySelector('#alert').textContent.includes('does not answer')")
+        page.click("#tab-label")  # it stays said, and nothing is said that nobody could ask
+        page.wait_for_selector("#current-box")
+        page.wait_for_timeout(300)
+        assert "does not answer" in page.text_content("#alert")
+        assert "Nothing waits" not in page.text_content("main")
         page.close()
 
 
@@ -374,6 +406,8 @@ def test_compare_sort_and_open_a_cell(tmp_path, visit):
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
         assert page.locator("#methods thead tr").bounding_box()["height"] < 60  # a line, not a letter a line
+        page.emulate_media(color_scheme="dark")
+        check_accessible(page, "compare on a phone")
 
 
 def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
@@ -387,8 +421,10 @@ def test_a_table_with_hostile_names_edits_a_row(tmp_path, visit):
     (tmp_path / "hostile.csv").write_text("\n".join(lines) + "\n")
     with Process(tmp_path, tmp_path / "hostile.csv") as process:
         page = visit(process)
-        page.get_by_role("button", name="Labelled").click()
         page.wait_for_selector("#answer")
+        with page.expect_response(lambda response: "/api/row/" in response.url):  # it brings other fields
+            page.get_by_role("button", name="Labelled").click()
+        page.wait_for_timeout(500)
         page.fill("#cell-0", "9")
         page.wait_for_function("() => document.querySelector('#answer').textContent === '<script>1'")
         page.fill("#cell-0", "-9")

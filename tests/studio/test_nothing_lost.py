@@ -1,6 +1,7 @@
 """Labels, pictures and undo through the page's own requests, while data changes, disks fill and tabs disagree."""
 
 import io
+import os
 import resource
 import sys
 import threading
@@ -92,6 +93,21 @@ def test_a_picture_is_that_of_its_identity_or_none(folder, make_studio, make_cli
     assert client.get(f"/api/picture/{ids['p05.png']}").status_code == 200
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("size", ["", "?full=1"])
+def test_a_pipe_or_a_device_in_the_place_of_a_picture_keeps_nobody_waiting(folder, make_studio, make_client, size):
+    """Reading the first would never begin, and reading the second never end."""
+    client = make_client(make_studio(open_source(folder)))
+    ids = by_name(client)
+    for name in ("p03.png", "p04.png"):
+        (folder / name).unlink()
+    os.mkfifo(folder / "p03.png")
+    (folder / "p04.png").symlink_to("/dev/full")
+    for name in ("p03.png", "p04.png"):
+        assert client.get(f"/api/picture/{ids[name]}{size}").status_code == 404
+    assert client.get(f"/api/picture/{ids['p05.png']}{size}").status_code == 200
+
+
 def test_rows_are_added_sorted_and_removed(tmp_path, make_studio, make_client):
     rng = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f}" for a, b in rng.normal(size=(20, 2))]
@@ -158,6 +174,35 @@ def test_nothing_can_be_written_beside_the_data(folder, make_studio, monkeypatch
     studio = make_studio(open_source(folder))
     assert studio.journal.path.is_relative_to(tmp_path / "home")
     assert any("Nothing can be written beside the data" in note for note in studio.notes)
+
+
+def test_nothing_can_be_written_anywhere(folder, make_studio, monkeypatch, tmp_path):
+    def journal(where):
+        raise OSError(30, "Read-only file system", str(where))
+
+    monkeypatch.setattr(project, "state_home", lambda name: tmp_path / "home" / name)
+    monkeypatch.setattr(project, "Journal", journal)
+    with pytest.raises(
+        OSError, match=r"kept neither beside the data \(.*photos\) nor in .*home.*: Read-only file system"
+    ):
+        make_studio(open_source(folder))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a full disk is made by a limit of Linux")
+def test_a_studio_does_not_start_where_nothing_can_be_kept(tmp_path):
+    """No file can grow: the new database has no place, and that is one line."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,label\n1,2,x\n2,1,y\n")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))
+    try:
+        with pytest.raises(AssertionError) as refused:
+            Process(tmp_path, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    last = str(refused.value).strip().splitlines()[-1]
+    assert last.startswith(f"Error: {path}.ancr-studio/studio.db cannot be")
+    assert "Traceback" not in str(refused.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a running process is set as on Linux")

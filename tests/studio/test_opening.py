@@ -6,12 +6,14 @@ import json
 import shutil
 import threading
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from ancr.studio.desk import Desk
+from ancr.studio import recent
+from ancr.studio.desk import HERE, Desk
 from ancr.studio.openings import copies_home, open_source
 from ancr.studio.uploads import MOST_FILES, Receiver, places
 from tests.studio.conftest import HOME
@@ -147,7 +149,7 @@ def test_a_folder_of_images(client, tmp_path):
     shown = preview(client, key)
     assert (shown["what"], shown["name"], shown["samples"], shown["labelled"]) == ("images", "pets", 10, 9)
     assert shown["classes"] == [{"label": "ant", "count": 4}, {"label": "bee", "count": 5}]
-    assert any("1 file that is no image was left out" in note for note in shown["notes"])
+    assert any("1 file that is not an image was left out" in note for note in shown["notes"])
     assert client.post("/api/open", json={"key": key}).status_code == 200
     state = client.get("/api/state").json()
     assert (state["samples"], state["labelled"], state["waiting"]) == (9, 8, 1)
@@ -163,8 +165,8 @@ def test_an_archive_is_unpacked_with_its_empty_class(client):
     content = archive([*entries, ("pets/none/", b""), ("__MACOSX/pets/._1.png", b"x"), ("pets/readme.txt", b"x")])
     shown = preview(client, bring(client, ("pets.zip", content)))
     assert (shown["samples"], shown["name"], shown["n_classes"]) == (6, "pets", 2)
-    assert any("class 'none' is empty" in note for note in shown["notes"])
-    assert any("1 file of the archive is no image" in note for note in shown["notes"])
+    assert any("Class 'none' is empty" in note for note in shown["notes"])
+    assert any("1 file of the archive is not an image" in note for note in shown["notes"])
     assert not list(copies_home().rglob("*.zip"))
 
 
@@ -188,6 +190,11 @@ def test_no_name_leads_out_of_its_folder(client, home, name):
     assert "nothing was kept" in refused(client, (name, picture(1)))
     assert "lead out of it" in refused(client, ("pets.zip", archive([("a/1.png", picture(2)), (name, picture(1))])))
     assert not list(home.parent.rglob("out.png"))
+
+
+@pytest.mark.parametrize("name", [".", "./", "./.", ""])
+def test_a_name_that_names_nothing_is_refused(client, name):
+    assert "nothing was kept" in refused(client, (name, picture(1)))
 
 
 def test_archives_made_to_harm_are_refused(client):
@@ -429,3 +436,34 @@ def test_two_openings_at_once_and_one_that_is_cancelled(studio, monkeypatch, tmp
     assert failures == ["The opening was cancelled; what was open is still open."]
     assert desk.progress is None
     assert desk.studio is studio
+
+
+def test_a_table_without_a_usual_label_asks_for_its_column(tmp_path, make_studio, make_client):
+    path = tmp_path / "people.csv"
+    path.write_text(TABLE)
+    client = make_client(make_studio(open_source(path, kinds={"height": "category"})))
+    state = client.get("/api/state").json()
+    assert state["asks_label"]
+    assert "choose it in Open, or start with --label COLUMN" in state["notes"][0]
+    shown = preview(client, HERE)
+    assert (shown["name"], shown["label"], shown["labelled"]) == ("people.csv", "", 0)
+    assert columns_of(shown)["height"]["kind"] == "category"  # as the command line said
+    shown = preview(client, HERE, label="kind")
+    assert shown["labelled"] == 45
+    assert client.post("/api/open", json={"key": HERE, "label": "kind", "kinds": shown["kinds"]}).status_code == 200
+    state = client.get("/api/state").json()
+    assert (state["asks_label"], state["labelled"], state["waiting"]) == (False, 45, 15)
+    assert state["kinds"][state["columns"].index("height")] == "category"
+    assert state["journal"].startswith(str(path))  # the file where it lies, not a copy
+    assert client.post("/api/open", json={"key": HERE, "label": ""}).status_code == 200
+    assert not client.get("/api/state").json()["asks_label"]  # that there is none was said
+    assert not open_source(path, "").asks_label
+
+
+def test_data_that_is_no_table_has_no_columns_to_choose(client):
+    assert client.post("/api/preview", json={"key": HERE}).status_code == 400
+
+
+def test_a_project_is_the_same_however_its_path_was_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert recent.project_id(Path("data/studio.db")) == recent.project_id(tmp_path / "data" / "studio.db")

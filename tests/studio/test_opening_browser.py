@@ -269,3 +269,19 @@ def test_by_keyboard_alone(process, visit, animals):
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.id") == "label-column"
     assert json.dumps(page.messages) == "[]"
+
+
+def test_a_table_of_the_terminal_without_a_usual_label_begins_with_the_choice(animals, tmp_path, visit):
+    path = tmp_path / "animals.csv"
+    path.write_text(animals.read_text())
+    with Process(tmp_path, path.name, folder=tmp_path) as process:  # as a person types it
+        page = visit(process)
+        page.wait_for_selector("#label-column")
+        assert "No column of labels is chosen" in page.inner_text(".preview")
+        page.select_option("#label-column", "species")
+        page.wait_for_function("() => document.querySelector('.preview .lead').textContent.includes('90 with a label')")
+        opened(page, "animals.csv")
+        assert page.evaluate("location.hash") == "#label"
+        assert str(path) in page.inner_text("#foot")  # where the file lies, not a copy
+    with Process(tmp_path, path, "--label", "species") as process:
+        visit(process).wait_for_selector("#tab-try[aria-selected=true]")

@@ -1,5 +1,6 @@
 """The command itself: killed, started twice, ended by Ctrl-C."""
 
+import asyncio
 import contextlib
 import multiprocessing
 import signal
@@ -123,6 +124,57 @@ def test_half_sent_requests_and_endless_headers_keep_nobody_waiting(tmp_path):
             assert half.recv(1) == b""  # closed, without an answer
 
 
+def test_who_goes_away_in_the_middle_of_a_body_leaves_no_trace(tmp_path):
+    """220 tracebacks would fill a terminal, or the pipe that nobody reads, and then keep everybody waiting."""
+    with Process(tmp_path) as process:
+        client = client_of(process)
+        cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        home = f"127.0.0.1:{process.port}"
+        head = f"POST /api/act HTTP/1.1\r\nHost: {home}\r\nOrigin: http://{home}\r\nCookie: {cookie}\r\n"
+        half = f"{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{".encode()
+        with contextlib.ExitStack() as stack:
+            for _ in range(220):
+                stack.enter_context(socket.create_connection(("127.0.0.1", process.port), timeout=10)).sendall(half)
+            assert client.get("/api/state").status_code == 200
+        assert client.get("/api/state").status_code == 200
+        process.process.terminate()
+        assert process.process.wait(60) == 0
+        assert process.process.stdout.read() == ""
+
+
+def test_answers_are_sent_at_once():
+    """Small answers do not wait until the ones before are acknowledged."""
+
+    async def accepted(listener):
+        found = asyncio.get_running_loop().create_future()
+
+        def talk(reader, writer):
+            found.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(talk, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            delay = await found
+            writer.close()
+            return delay
+
+    with bind(PORTS) as listener:
+        assert asyncio.run(accepted(listener))
+
+
+def test_connections_that_rest_keep_nobody_out(tmp_path):
+    """Whole requests without the token, on connections that stay open afterwards."""
+    with Process(tmp_path) as process, contextlib.ExitStack() as stack:
+        request = f"GET /api/state HTTP/1.1\r\nHost: 127.0.0.1:{process.port}\r\n\r\n".encode()
+        inside = client_of(process)
+        for _ in range(260):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", process.port), timeout=10))
+            idle.sendall(request)
+            assert idle.recv(12) == b"HTTP/1.1 401"
+        with httpx.Client(base_url=inside.base_url, cookies=inside.cookies, timeout=60) as another:
+            assert another.get("/api/state").status_code == 200
+
+
 def test_the_token_is_not_on_a_command_line(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     opened_by = []
@@ -134,11 +186,6 @@ def test_the_token_is_not_on_a_command_line(tmp_path, monkeypatch):
         assert "url=http://127.0.0.1:1/?token=secret" in path.read_text()
         assert path.stat().st_mode & 0o077 == 0
     assert not path.exists()
-
-
-def test_answers_are_sent_at_once():
-    with bind(PORTS) as listener:
-        assert listener.proto == socket.IPPROTO_TCP  # then asyncio sets TCP_NODELAY
 
 
 @pytest.mark.parametrize("arguments", [["nothing.csv"], ["--images", "nowhere"]])

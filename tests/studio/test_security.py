@@ -191,7 +191,9 @@ def test_scripts_in_names_stay_text(client, studio):
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("label", ["two\nlines", "", "  ", "x" * 300, 7, None, ["a"], "nul\0"])
+@pytest.mark.parametrize(
+    "label", ["two\nlines", "", "  ", "x" * 300, 7, None, ["a"], "nul\0", "nan", " NaN ", "\u200b"]
+)
 def test_a_label_is_one_line_of_text(client, studio, label):
     free = client.post("/api/next", json={"n": 1}).json()["next"][0]["id"]
     answer = client.post("/api/act", json={"do": "label", "sample": free, "label": label})
@@ -268,6 +270,62 @@ def test_no_value_is_more_than_a_refusal(client, studio, value):
             answer = client.post(path, content=content, headers={"content-type": "application/json"})
             assert answer.status_code in (200, 400), (path, content[:80], answer.text)
     assert client.get("/api/state").status_code == 200
+
+
+# What is sent in place of every value in an address.
+ODD = [
+    "",
+    "x",
+    "-1",
+    "1" * 400,
+    "1e999",
+    "nan",
+    "[" * 5000,
+    "\0",
+    "a=",
+    'a>"',
+    "é" * 3000,
+    "5-0",
+    ",",
+    "9999999",
+    "1.5",
+]
+ASKED = {
+    "/api/browse": ("text", "label", "guess", "confidence", "status", "sort", "least", "most"),
+    "/api/samples": ("numbers", "start"),
+    "/api/map": ("layout",),
+    "/api/map/colours": ("by",),
+    "/api/random": ("kind",),
+    "/api/surest": ("label",),
+    "/api/confused": ("method", "truth", "predicted"),
+    "/api/export/labels.csv": ("raw",),
+}
+
+
+def is_told(answer):
+    """An answer, or a sentence; never an error of the server."""
+    return answer.status_code == 200 or (answer.status_code < 500 and answer.json()["error"].endswith("."))
+
+
+@pytest.mark.parametrize("value", ODD, ids=[str(place) for place in range(len(ODD))])
+def test_no_value_in_an_address_is_more_than_a_refusal(client, studio, value):
+    for path, names in ASKED.items():
+        for name in names:
+            answer = client.get(path, params={"start": studio.start, name: value})
+            assert is_told(answer), (path, name, answer.text)
+    for body in ({"key": value}, {"project": value}, {"key": ".", "label": value, "kinds": {value: value}}):
+        for path in ("/api/preview", "/api/open", "/api/forget", "/api/leave"):
+            assert is_told(client.post(path, json=body)), (path, body)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [b"", b"x", b"[]", b'[["a.csv", -1]]', b'[["a.csv", 1e400]]', b'[["a.csv", "3"]]', b"[[null, 3]]", b"[" * 5000],
+)
+def test_a_list_of_files_that_makes_no_sense_is_refused(client, listed):
+    answer = client.post("/api/upload", content=listed + b"\n", headers={"content-type": "application/octet-stream"})
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith(".")
 
 
 def test_numbers_and_depths_that_no_page_sends(client):

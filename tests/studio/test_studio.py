@@ -294,11 +294,14 @@ def test_audit_relabel_exclude(client, studio):
     act(client, do="keep", sample=names[2])
     decided = {entry["sample"]["id"]: entry["decided"] for entry in client.get("/api/audit").json()["suspicious"]}
     assert [decided[name] for name in names] == ["relabelled", "excluded", "kept"]
+    rows = csv.DictReader(io.StringIO(client.get("/api/export/suspicious.csv").text))
+    table = {row["sample"]: (row["suggested"], row["decided"]) for row in rows}
+    told = [table[studio.state.names[studio.state.index(name)]] for name in names]
+    assert told == list(zip(right, ["relabelled", "excluded", "kept"], strict=True))
     state = wait_for(client, is_settled)
     assert state["estimate"]["accuracy"] > audit["accuracy"]
-    statuses = {
-        row["id"]: row["status"] for row in csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text))
-    }
+    rows = csv.DictReader(io.StringIO(client.get("/api/export/labels.csv").text))
+    statuses = {row["id"]: row["status"] for row in rows}
     assert statuses[names[1]] == "excluded"
 
 

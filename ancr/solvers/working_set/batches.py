@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ancr._core.arrays import Array, concat, device, like, namespace, to_numpy
+from ancr._core.arrays import Array, concat, device, like, namespace, row_dots, to_numpy
 from ancr.solvers.working_set.gathering import combine, gather, put
 
 # The arrays of a batch that live on the device.
-_ON_DEVICE = ("queries", "linear", "square", "support", "code")
+_ON_DEVICE = ("queries", "linear", "square", "scale", "support", "code")
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,10 @@ class Batch:
     """Unfinished queries: working sets with their codes, atoms in use first.
 
     Working sets may grow to ``capacity`` atoms. ``rows`` (positions among the queries), ``count`` (atoms in use) and
-    ``rounds`` are NumPy arrays, the rest lives on the device. ``square`` is ‖y − centre‖². Where H is kept, ``linear``
-    is b, less half the ℓ1 price, in double precision, and ``queries`` has no columns; where it is not, the other way
-    round. ``support`` beyond the atoms in use is padding.
+    ``rounds`` are NumPy arrays, the rest lives on the device. ``square`` is ‖y − centre‖², and ``scale`` what a gap is
+    relative to: that or, where it is less and known, a hundred objectives. Where H is kept, ``linear`` is b, less half
+    the ℓ1 price, in double precision, and ``queries`` has no columns; where it is not, the other way round. ``support``
+    beyond the atoms in use is padding.
     """
 
     capacity: int
@@ -30,6 +31,7 @@ class Batch:
     queries: Array
     linear: Array
     square: Array
+    scale: Array
     support: Array
     code: Array
 
@@ -66,6 +68,15 @@ class Batch:
         return replace(
             self, support=gather(self.support, order), code=gather(code, order), count=count, rounds=self.rounds + 1
         )
+
+    def scaled_by(self, pull: Array, reach: float, floor: float) -> Batch:
+        """The same with the scales of gaps, from the pulls p of the atoms in use: f(c) = ‖y‖² − cᵀ(b + p).
+
+        ``reach`` is what ‖y‖² adds to the objective, and ``floor`` the share of it that rounding hides.
+        """
+        xp = namespace(self.code)
+        value = reach * self.square - row_dots(self.code, gather(self.linear, self.support) + pull)
+        return replace(self, scale=xp.minimum(self.square, 100.0 * xp.maximum(value, floor * self.square)))
 
     def combined(self, rows: Array) -> Array:
         """Σ c_j · row j over the atoms in use, for each query, in the precision of the rows."""

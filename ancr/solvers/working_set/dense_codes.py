@@ -18,16 +18,16 @@ if these are fewer. Without coordinates the inverse of H on a support follows fr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky
 
 from ancr._core.arrays import in_double
-from ancr._core.psd import psd_inverse
+from ancr._core.psd import inverse_of_factor, psd_inverse
 from ancr._core.threads import aside
 from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
@@ -132,8 +132,19 @@ class ThroughMatrix(System):
         self._ridge = problem.quadratic.ridge
 
     @cached_property
+    def _factor(self) -> np.ndarray | None:
+        """H = LLᵀ, a third of the work of the inverse; None where rounding leaves none, or the inverse is there."""
+        try:
+            return aside(lambda: cholesky(self._matrix, lower=True, check_finite=False), len(self._matrix) ** 3 / 3.0)
+        except LinAlgError:
+            return None
+
+    @cached_property
     def _inverse(self) -> np.ndarray:
-        return psd_inverse(self._matrix, self._ridge)
+        factor = self._factor
+        inverse = psd_inverse(self._matrix, self._ridge) if factor is None else inverse_of_factor(factor)
+        self._factor = None
+        return inverse
 
     def on(self, used: np.ndarray) -> Solve:
         """From the inverse on all atoms, if few are left out; otherwise by a factor of the support's own."""
@@ -150,7 +161,9 @@ class ThroughMatrix(System):
         return solve
 
     def on_all(self, right: np.ndarray) -> np.ndarray:
-        """H⁻¹r for each row r."""
+        """H⁻¹r for each row r; for a few, which may be the only ones, without the inverse."""
+        if len(right) <= _FIRST_ROWS and (factor := self._factor) is not None:
+            return cho_solve((factor, True), right.T, check_finite=False).T
         return right @ self._inverse
 
     def image(self, codes: np.ndarray) -> np.ndarray:
@@ -252,17 +265,20 @@ class DenseCodes:
         usable = linear > -np.inf
         own = np.flatnonzero(banned >= 0)
         usable[own, banned[own]] = False
-        linear = np.where(usable, linear, 0.0)
-        codes, excess, steps = np.zeros_like(linear), np.full(len(linear), np.inf), np.ones(len(linear), int)
-        done = np.zeros(len(linear), bool)
+        all_usable = usable.all(axis=1)
+        linear = linear if all_usable.all() else np.where(usable, linear, 0.0)
+        steps = np.ones(len(linear), int)
         if starts is None:
             codes, pulls, levels = self._on_all(linear)
-            done = usable.all(axis=1) & (codes.min(axis=1) > 0.0)
-            pulls -= levels[:, None]
-            excess = np.maximum(pulls.max(axis=1), -pulls.min(axis=1))
-            sparse_ones = (codes <= 0.0).mean(axis=1) > _FEW_NEGATIVE  # quicker from a few atoms than from all
-            excess[sparse_ones] = np.inf
-            done |= sparse_ones
+            excess = np.maximum(pulls.max(axis=1) - levels, levels - pulls.min(axis=1))
+            positive = codes.min(axis=1) > 0.0
+            done = all_usable & positive
+            if not positive.all():
+                sparse_ones = (codes <= 0.0).mean(axis=1) > _FEW_NEGATIVE  # quicker from a few atoms than from all
+                excess[sparse_ones] = np.inf
+                done |= sparse_ones
+        else:
+            codes, excess, done = np.zeros_like(linear), np.full(len(linear), np.inf), np.zeros(len(linear), bool)
         for i in np.flatnonzero(~done):
             used = (codes[i] > 0.0 if starts is None else starts[i]) & usable[i]
             codes[i], excess[i], steps[i] = self._newton(linear[i], used, usable[i])
@@ -325,10 +341,17 @@ def left_over(todo: np.ndarray, solve: Callable[[np.ndarray], np.ndarray], whole
     return np.concatenate([*left, todo[start:]])
 
 
-def as_sparse(codes: np.ndarray) -> sparse.csr_array:
-    """Dense codes as CSR; quicker than SciPy's where no entry is zero."""
-    if not codes.all():
-        return sparse.csr_array(codes)
+def joined(parts: Sequence[np.ndarray | sparse.csr_array]) -> sparse.csr_array:
+    """Blocks of codes, those without a zero as arrays, as one CSR array."""
+    if any(map(sparse.issparse, parts)):
+        blocks = [part if sparse.issparse(part) else _as_sparse(part) for part in parts]
+        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return _as_sparse(np.concatenate(parts))
+
+
+def _as_sparse(codes: np.ndarray) -> sparse.csr_array:
+    """Codes without a zero as CSR, which takes no copy of them."""
     rows, n = codes.shape
-    indices = np.tile(np.arange(n, dtype=np.int32), rows)
-    return sparse.csr_array((codes.ravel(), indices, np.arange(rows + 1, dtype=np.int32) * n), shape=codes.shape)
+    kind = sparse.get_index_dtype(maxval=codes.size)
+    indices = np.tile(np.arange(n, dtype=kind), rows)
+    return sparse.csr_array((codes.ravel(), indices, np.arange(rows + 1, dtype=kind) * n), shape=codes.shape)

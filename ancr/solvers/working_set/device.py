@@ -26,6 +26,7 @@ from ancr._core.arrays import Array, device, like, namespace, row_dots, take_row
 from ancr._core.budgets import LARGEST_H_ON_DEVICE, working_bytes
 from ancr.axes.problem import Problem
 from ancr.certificate.solution import Solution
+from ancr.certificate.tolerances import rounding_of
 from ancr.dictionary.atoms import BaseDictionary
 from ancr.dictionary.derived import on_host
 from ancr.dictionary.products import Queries
@@ -35,7 +36,7 @@ from ancr.solvers.working_set.batches import Answer, Batch, Prices, join, reorde
 from ancr.solvers.working_set.exchange import exchange
 from ancr.solvers.working_set.gathering import gather, largest, put
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
-from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, kappa_of, roundings, shortest
+from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, eta_of, followed_reach, roundings, shortest
 
 # Sizes of working sets, a third of each for atoms that join in a round. Queries that outgrow the last go to the host.
 CAPACITIES = (96, 192, 384, 768, 1536, 3072)
@@ -98,7 +99,8 @@ class DeviceWorkingSet(ExactSolver):
         self._double = dictionary.in_double
         diagonal = to_numpy(quadratic.diagonal(dictionary))
         self._longest, self._shortest = float(np.sqrt(diagonal.max())), shortest(diagonal)
-        self._kappa = kappa_of(diagonal, self.sums_to_one)
+        self._eta = eta_of(diagonal, self.sums_to_one)
+        self._reach, self._floor = followed_reach(problem), rounding_of(self.problem).of_nearest
         self._half_absolute = quadratic.absolute / 2.0 if problem.has_l1_term else 0.0
         keeps_matrix = dictionary.n_atoms**2 * 8 <= self.matrix_budget or not dictionary.has_coordinates
         self._matrix = quadratic.matrix(self._double, prices=False) if keeps_matrix else None
@@ -112,7 +114,8 @@ class DeviceWorkingSet(ExactSolver):
         stalled: list[Batch] = []
         moved = self._form.queries(queries)
         waiting = [self._begin(moved)]
-        for capacity in CAPACITIES:
+        # Equal atoms without a ridge are told apart by prices alone: there is nothing to do in lock-step.
+        for capacity in CAPACITIES if self._longest or not self.sums_to_one else ():
             outgrown: list[Batch] = []
             for batch in self._parts(waiting, capacity):
                 self._run(batch, finished, outgrown, stalled)
@@ -137,7 +140,7 @@ class DeviceWorkingSet(ExactSolver):
             linear = self._less_absolute(self._work.quadratic.linear(double))
             needed = needed[:, :0]
         square = self._form.size(double)
-        return Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, support, code)
+        return Batch(CAPACITIES[0], np.arange(n), none, none, needed, linear, square, square, support, code)
 
     def _parts(self, batches: list[Batch], capacity: int) -> Iterator[Batch]:
         """Batches whose blocks of H, including scratch space, stay within `working_bytes`."""
@@ -177,7 +180,7 @@ class DeviceWorkingSet(ExactSolver):
     ) -> Batch:
         """Price, release finished queries, admit and exchange for the rest; return the queries that go on."""
         self.rounds += 1
-        prices = self._price(dictionary, batch)
+        batch, prices = self._price(dictionary, batch)
         done = to_numpy(prices.excess <= prices.allowance)
         full = ~done & (batch.count > batch.capacity - batch.capacity // 3)
         for mask, home in ((done, ready), (full, outgrown)):
@@ -202,8 +205,8 @@ class DeviceWorkingSet(ExactSolver):
 
     # --- pricing
 
-    def _price(self, dictionary: BaseDictionary, batch: Batch) -> Prices:
-        """Price all atoms."""
+    def _price(self, dictionary: BaseDictionary, batch: Batch) -> tuple[Batch, Prices]:
+        """Price all atoms; return the batch with the scale of its gaps, too."""
         xp, quadratic = dictionary.xp, self._work.quadratic
         used = batch.code > 0.0
         started = bool(batch.count.any())
@@ -217,12 +220,14 @@ class DeviceWorkingSet(ExactSolver):
         limit = xp.sum(batch.code * own, axis=1) if self.sums_to_one else xp.zeros_like(batch.code[:, 0])
         uneven = xp.max(xp.where(used, xp.abs(own - limit[:, None]), xp.zeros_like(own)), axis=1)
         excess = xp.maximum(xp.astype(xp.max(pull, axis=1), xp.float64) - limit, uneven)
+        if self._reach and self._matrix is not None:
+            batch = batch.scaled_by(own, self._reach, self._floor)
         allowance = self._allowance(dictionary, batch)
         if self.sums_to_one:  # where Σc = 1 does not hold yet, nothing is optimal
             begun = xp.any(used, axis=1)
             excess = xp.where(begun, excess, xp.full_like(excess, xp.inf))
             limit = xp.where(begun, limit, xp.full_like(limit, -xp.inf))
-        return Prices(pull, limit, excess, allowance)
+        return batch, Prices(pull, limit, excess, allowance)
 
     def _pull(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """b − Hc, without what atoms pay for c_j², from the rows of H that the codes use."""
@@ -249,7 +254,7 @@ class DeviceWorkingSet(ExactSolver):
     def _allowance(self, dictionary: BaseDictionary, batch: Batch) -> Array:
         """Excess that may remain: a hundredth of what the gap tolerance allows, never below rounding."""
         wanted, unit = self._wanted(batch)
-        rounding = float(dictionary.xp.finfo(dictionary.dtype).eps) * (32.0 * unit + 4.0 * self._kappa)
+        rounding = float(dictionary.xp.finfo(dictionary.dtype).eps) * (32.0 * unit + 4.0 * self._eta)
         return dictionary.xp.maximum(SHARE_OF_GAP * wanted, rounding)
 
     def _in_doubt(self, batch: Batch) -> np.ndarray:
@@ -260,7 +265,7 @@ class DeviceWorkingSet(ExactSolver):
     def _wanted(self, batch: Batch) -> tuple[Array, Array]:
         """The excess that the gap tolerance allows, and the size of the terms that a pull is made of.
 
-        The gap is at most 2·excess·Σc, compared with ‖y‖².
+        The gap is at most 2·excess·Σc, compared with its scale.
         """
         xp, square = namespace(batch.code), batch.square
         lengths = xp.reshape(xp.take(self._work.lengths, xp.reshape(batch.support, (-1,))), tuple(batch.support.shape))
@@ -269,7 +274,7 @@ class DeviceWorkingSet(ExactSolver):
             total = xp.maximum(total, xp.sqrt(square) / self._shortest)
         reachable = xp.sqrt(square) * self._longest
         some = total > 0.0
-        wanted = xp.where(some, square / xp.where(some, total, xp.ones_like(total)), reachable)
+        wanted = xp.where(some, batch.scale / xp.where(some, total, xp.ones_like(total)), reachable)
         return self.tol * wanted, reachable + row_dots(batch.code, lengths) * self._longest
 
     # --- working sets
@@ -291,7 +296,7 @@ class DeviceWorkingSet(ExactSolver):
         return batch, xp.concat([used, joins & ~known], axis=1), own - limit[:, None]
 
     def _blocks(self, batch: Batch) -> Array:
-        """H + κ on each working set, in double precision."""
+        """H + η on each working set, in double precision."""
         support = batch.support
         xp, quadratic, dictionary = namespace(support), self._work.quadratic, self._double
         size, capacity = support.shape
@@ -310,12 +315,12 @@ class DeviceWorkingSet(ExactSolver):
             blocks = weight * blocks
         identity = xp.eye(capacity, dtype=blocks.dtype, device=device(blocks))
         prices = quadratic.prices_of(support)
-        return blocks + (self._kappa + (prices if isinstance(prices, float) else prices[:, :, None]) * identity)
+        return blocks + (self._eta + (prices if isinstance(prices, float) else prices[:, :, None]) * identity)
 
     def _sharp_pull(self, blocks: Array, batch: Batch) -> Array:
         """The pulls on the working sets in double precision, so that a search in single ends at their exact minimum.
 
-        κ adds the same number to all pulls where Σc = 1; it goes with the limit.
+        η adds the same number to all pulls where Σc = 1; it goes with the limit.
         """
         pull = gather(batch.linear, batch.support) - (blocks @ batch.code[:, :, None])[:, :, 0]
         return pull - row_dots(batch.code, pull)[:, None] if self.sums_to_one else pull

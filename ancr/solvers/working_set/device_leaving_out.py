@@ -43,7 +43,7 @@ class DeviceLeavingOut(DeviceWorkingSet):
             τ of each query.
         """
         run = copy(self)
-        run._own, run._rank_one = own, rank_one
+        run._own, run._rank_one, run._reach = own, rank_one, 0.0  # what τ adds to the objective is not followed
         return run.solve_block(queries)
 
     def _own_of(self, batch: Batch) -> Array:

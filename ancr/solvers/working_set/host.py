@@ -30,9 +30,9 @@ from ancr.dictionary.derived import rescaled
 from ancr.dictionary.products import Queries
 from ancr.solvers.about_query import about_queries
 from ancr.solvers.contract import ExactSolver, pieces
-from ancr.solvers.working_set.dense_codes import DenseCodes, as_sparse, is_strong, left_over, system_of
+from ancr.solvers.working_set.dense_codes import DenseCodes, is_strong, joined, left_over, system_of
 from ancr.solvers.working_set.layout import exceeds_rounding, laid_out, max_rounds
-from ancr.solvers.working_set.pivoting import FEW_ATOMS, MANY_QUERIES, find_supports
+from ancr.solvers.working_set.pivoting import FEW_ATOMS, MANY_QUERIES, find_codes
 from ancr.solvers.working_set.thresholds import SHARE_OF_GAP, largest_of_rows, roundings, shortest
 
 # Atoms that a support can hold at first; a query that needs more starts again with twice the capacity.
@@ -260,9 +260,9 @@ class Run:
 
         self._kernels, self._keeps_matrix, self._products = host_kernels, solver.keeps_matrix, products
         self._solver, self._given = solver, queries
-        moved = queries.seen_by(solver.source, solver.query_scale)  # from here on everything is in standard form
-        self.problem, has_sum = solver.form, solver.form.constraint.sums_to_one
-        self.queries: Any = moved.from_least_price if queries.terms and has_sum else moved
+        self.problem = solver.form
+        asked = queries if queries.terms is None else solver.form.asked(queries)
+        self.queries: Any = asked.seen_by(solver.source, solver.query_scale)  # from here on all is in standard form
         if squares is None:
             squares = self.queries.squared_distances_to_mean if solver.keeps_origin else self.queries.squares
         self._squares = squares.astype(float, copy=False)
@@ -276,7 +276,8 @@ class Run:
         # size, status, rounds, whether only active-set steps are left
         self.found = np.zeros((len(queries), 4))
         self.support, self.code = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0))
-        self._dense: list[tuple[np.ndarray, sparse.csr_array]] = []  # rows, and their codes
+        # Rows, and their codes; as an array where all entries are in use.
+        self._dense: list[tuple[np.ndarray, np.ndarray | sparse.csr_array]] = []
 
     @property
     def linear(self) -> np.ndarray:
@@ -310,7 +311,7 @@ class Run:
             raise ValueError("queries must be at most 1e150 times as long as the atoms; rescale them")
         if self.problem.fixed_origin:
             raise ValueError("queries must be at most 1e8 times as long as the atoms with a relaxation; rescale them")
-        if self.problem.constraint.sums_to_one:
+        if self.problem.constraint.sums_to_one and self._solver.longest:  # beside equal atoms only prices matter
             nearer = np.minimum(_FAR * self._solver.longest / np.sqrt(np.maximum(self._squares, 1e-300)), 1.0)
             self.queries, self._squares = self.queries.times(nearer), self._squares * nearer**2
 
@@ -319,11 +320,15 @@ class Run:
         if (terms := self._given.terms) and terms.start is not None:
             self.begin_with(terms.start)
         todo, capacity, n = np.arange(len(self.queries)), FIRST_CAPACITY, self.problem.dictionary.n_atoms
+        if self.problem.constraint.sums_to_one and not self._solver.longest:  # equal atoms differ by prices alone
+            self.reserve(1)
+            self.support[:, 0], self.code[:, 0] = self.linear.argmax(axis=1), 1.0
+            self.found[:, :3], todo = (1.0, self._kernels.FINISHED, 1.0), todo[:0]
         if self._solver.starts_whole:
             todo = self._left_by_dense_codes(todo, whole=True)
         self.reserve(min(n, capacity))
         if n <= FEW_ATOMS and len(todo) >= MANY_QUERIES and self._keeps_matrix and self._is_plain:
-            find_supports(self.program, self.linear, self._found)
+            todo = find_codes(self.program, self.linear, self.squares, todo, self._found)
         while len(todo):
             self.reserve(min(n, capacity))
             (self.with_matrix if self._keeps_matrix else self.without_matrix)(todo)
@@ -354,7 +359,8 @@ class Run:
         status = np.where(in_doubt, self._kernels.DOUBTFUL, self._kernels.FINISHED)
         self.found[rows[solved], 1:3] = np.column_stack([status, steps])[solved]
         if solved.any():
-            self._dense.append((rows[solved], as_sparse(codes if solved.all() else codes[solved])))
+            codes = codes if solved.all() else codes[solved]
+            self._dense.append((rows[solved], codes if codes.all() else sparse.csr_array(codes)))
         return solved
 
     def _exact_linear(self, rows: np.ndarray) -> np.ndarray:
@@ -460,8 +466,7 @@ class Run:
         found, parts = zip(*self._dense, strict=True)
         places = np.concatenate(found)
         left = np.setdiff1d(np.arange(len(self.queries)), places)
-        parts = (*parts, self._from_supports(left)) if len(left) else parts
-        codes = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        codes = joined([*parts, self._from_supports(left)] if len(left) else parts)
         places = np.concatenate([places, left])
         codes = codes.astype(self._given.rows.dtype, copy=False)
         codes = codes if (np.diff(places) > 0).all() else codes[np.argsort(places)]

@@ -44,7 +44,7 @@ STEPS = 32_000
 # The problem. ``matrix`` is H without what atoms pay for c_j², their ``prices``; ``numbers[RIDGE]`` is the least price.
 # ``pricing`` holds its correlations H_ij / √(H_ii·H_jj) as integers: two bytes per entry, since pricing is limited by
 # memory bandwidth. Both are empty if they would not fit; then entries come from ``atoms``, weighted by
-# ``numbers[GRAM]``, plus ``numbers[BLOCKS]`` within a class. ``kappa`` is added to every entry of H on Σc = 1, see
+# ``numbers[GRAM]``, plus ``numbers[BLOCKS]`` within a class. ``eta`` is added to every entry of H on Σc = 1, see
 # `tolerances`. ``lengths`` are √H_jj, ``norms`` those without prices, ``longest`` and ``largest_norm`` the largest.
 # ``shift`` is half the ℓ1 weight; ``signed`` lets codes be negative. ``tol`` is the relative gap to reach. The other
 # ``numbers`` are constants of `tolerances`: numba would freeze imported values, and separate fields make the kernels
@@ -54,7 +54,7 @@ STEPS = 32_000
 # Otherwise b is off by up to ``linear_error``, and a priced pull by up to ``pull_error``, times the norm of the atom.
 Program = namedtuple(
     "Program",
-    "matrix pricing atoms numbers labels lengths longest norms largest_norm prices kappa shift sums_to_one signed tol",
+    "matrix pricing atoms numbers labels lengths longest norms largest_norm prices eta shift sums_to_one signed tol",
 )
 
 # The working arrays of a query. ``support[:size]`` are the atoms in use, with ``sign`` and ``code`` > 0. ``factor`` is
@@ -171,7 +171,7 @@ def _extend(program, linear, work, factored, size):
         _read_row(program, linear, work, atom, kept + 1)
         for j in range(kept):
             other = work.factor[j]
-            inner = sign * work.sign[j] * work.row[j] + program.kappa
+            inner = sign * work.sign[j] * work.row[j] + program.eta
             for k in range(j):
                 inner -= row[k] * other[k]
             inner /= other[j]
@@ -179,7 +179,7 @@ def _extend(program, linear, work, factored, size):
             b -= inner * work.ahead[j]
             one -= inner * work.ones[j]
             square += inner * inner
-        diagonal = work.row[kept] + program.kappa + program.prices[atom]
+        diagonal = work.row[kept] + program.eta + program.prices[atom]
         if diagonal - square > program.numbers[DEPENDENT] * diagonal:
             pivot = np.sqrt(diagonal - square)
             row[kept], work.ahead[kept], work.ones[kept] = pivot, b / pivot, one / pivot
@@ -192,8 +192,8 @@ def _extend(program, linear, work, factored, size):
 def _minimise(program, work, size):
     """Write the minimiser on the support, without sign constraints, to ``target``; return (limit, objective).
 
-    (H + κ)c = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex. The
-    limit is how hard the atoms in use pull, and so how hard any atom may: b − Hc = κ − ν on the support.
+    (H + η)c = b + ν1, hence c = L⁻ᵀ(L⁻¹b + ν·L⁻¹1), with ν = −shift on the orthant and Σc = 1 on the simplex. The
+    limit is how hard the atoms in use pull, and so how hard any atom may: b − Hc = η − ν on the support.
     """
     cross, square = 0.0, 0.0
     for i in range(size):
@@ -211,7 +211,7 @@ def _minimise(program, work, size):
         last = work.target[i]
         for k in range(i):
             work.target[k] -= last * row[k]
-    return program.kappa - nu, value
+    return program.eta - nu, value
 
 
 @njit(**_INNER)
@@ -280,9 +280,14 @@ def _exchange(program, linear, work, factored, size, room):
             driven_out += work.target[i] <= 0.0
         if driven_out > room:
             return size, limit, np.inf, stood
+        kept = best = 0
         for i in range(size):
             work.keep[i] = work.target[i] > 0.0
             work.code[i] = work.target[i]
+            kept += work.keep[i]
+            best = i if work.target[i] > work.target[best] else best
+        if kept == 0 and program.sums_to_one:  # Σc = 1 is lost in the rounding of prices that are far larger than H
+            work.keep[best] = True
         first = size
         for i in range(size - 1, -1, -1):
             first = first if work.keep[i] else i
@@ -296,7 +301,7 @@ def _exchange(program, linear, work, factored, size, room):
 def _swap_in(work, size, newcomer, sign):
     """Exchange a newcomer that depends on the support for the first atom whose weight reaches zero.
 
-    x_new = Σ a_i x_i, so c_new = τ, c_i − τ·a_i represents the same point. Only the ℓ1 problem needs this: there
+    x_new = Σ a_i x_i, so c_new = t, c_i − t·a_i represents the same point. Only the ℓ1 problem needs this: there
     such an atom can cost less. Return the position of the atom removed, −1 if there is none.
     """
     a = work.target
@@ -392,7 +397,7 @@ def _polish(program, linear, work, size, limit):
         for i in range(size):
             work.code[i] += misfit[i]
         moved = max(moved, step / largest)
-        limit += program.kappa * missing - change  # the pull of all atoms in use now
+        limit += program.eta * missing - change  # the pull of all atoms in use now
         if step < 1e-9 * largest:
             break  # the next step would shrink by as much again
     return limit, moved
@@ -531,11 +536,11 @@ def _allowance(program, largest, work, size, square, value, rounds):
         total = max(total, np.sqrt(square) / program.numbers[SHORTEST])
     unit = 2.2e-16 * (largest + span * program.longest)
     if program.numbers[REACH] > 0.0 and work.rank_one[0] == 0.0:
-        objective = program.numbers[REACH] * square + value - (program.kappa if program.sums_to_one else 0.0)
+        objective = program.numbers[REACH] * square + value - (program.eta if program.sums_to_one else 0.0)
         square = min(square, 100.0 * max(objective, program.numbers[FLOOR] * square))
     wanted = (square / total if total > 0.0 else largest) * program.tol
     allowed = (program.numbers[SHARE_OF_GAP] if rounds < _MANY else 0.25) * wanted
-    return max(allowed, 32.0 * unit + 8.8e-16 * program.kappa), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
+    return max(allowed, 32.0 * unit + 8.8e-16 * program.eta), program.numbers[ROUNDINGS] * unit > 0.25 * wanted
 
 
 @njit(**_INNER)

@@ -9,7 +9,7 @@ import numpy as np
 from ancr._core.arrays import map_rows
 from ancr.axes.problem import Problem
 from ancr.certificate.tolerances import rounding_of
-from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, kappa_of, roundings, shortest
+from ancr.solvers.working_set.thresholds import DEPENDENT, SHARE_OF_GAP, eta_of, followed_reach, roundings, shortest
 
 # Rows of H worked on at once: they stay in a core's cache.
 _ROWS = 64
@@ -34,11 +34,8 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
     dictionary, quadratic, constraint = problem.dictionary, problem.quadratic, problem.constraint
     norms = np.sqrt((quadratic.gram + quadratic.blocks) * dictionary.squares)
     diagonal = norms**2 + quadratic.prices
-    # What ‖y‖² adds to the objective; zero with class terms and where only ‖y − x̄‖² is at hand: it is not followed.
-    unknown = quadratic.blocks or not (problem.has_origin or dictionary.has_coordinates)
-    reach = 0.0 if unknown else quadratic.reach(dictionary)
     limits = (DEPENDENT, SHARE_OF_GAP, roundings(dictionary), shortest(diagonal))
-    constants = (*limits, quadratic.ridge, reach, rounding_of(problem).of_nearest)
+    constants = (*limits, quadratic.ridge, followed_reach(problem), rounding_of(problem).of_nearest)
     return Program(
         matrix=matrix,
         pricing=_correlations(matrix, norms),
@@ -50,7 +47,7 @@ def laid_out(problem: Problem, matrix: np.ndarray, tol: float, without_atoms: bo
         norms=norms,
         largest_norm=float(norms.max()),
         prices=np.full(dictionary.n_atoms, quadratic.prices, float),
-        kappa=kappa_of(diagonal, constraint.sums_to_one),
+        eta=eta_of(diagonal, constraint.sums_to_one),
         shift=quadratic.absolute / 2.0 if problem.has_l1_term else 0.0,
         sums_to_one=constraint.sums_to_one,
         signed=not constraint.nonnegative,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ancr.axes.problem import Problem
 from ancr.dictionary.atoms import BaseDictionary
 
 # A pivot below this share of the diagonal means that the atom depends on those in use.
@@ -12,7 +13,7 @@ DEPENDENT = 1e-13
 SHARE_OF_GAP = 0.01
 
 
-def kappa_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
+def eta_of(diagonal: np.ndarray, sums_to_one: bool) -> float:
     """The constant to add to every entry of H on Σc = 1.
 
     It changes nothing there, but makes affinely independent atoms linearly independent. The smallest diagonal entry
@@ -30,6 +31,12 @@ def roundings(dictionary: BaseDictionary) -> float:
     return float(dictionary.n_features + dictionary.n_atoms + 16)
 
 
+def followed_reach(problem: Problem) -> float:
+    """What ‖y‖² adds to the objective that a solver follows; zero where only ‖y − x̄‖² is at hand and none is."""
+    is_known = problem.has_origin or problem.dictionary.has_coordinates
+    return problem.quadratic.reach(problem.dictionary) if is_known else 0.0
+
+
 def shortest(diagonal: np.ndarray) -> float:
     """√H_jj of the shortest atom that is not zero; one if all are."""
     return float(np.sqrt(diagonal[diagonal > 0.0].min(initial=np.inf))) if (diagonal > 0.0).any() else 1.0
@@ -37,4 +44,7 @@ def shortest(diagonal: np.ndarray) -> float:
 
 def largest_of_rows(linear: np.ndarray) -> np.ndarray:
     """max |b| of each query over the atoms that it may use."""
-    return np.where(linear > -np.inf, np.abs(linear), 0.0).max(axis=1)
+    lowest = linear.min(axis=1)
+    if not (lowest > -np.inf).all():
+        return np.where(linear > -np.inf, np.abs(linear), 0.0).max(axis=1)
+    return np.maximum(linear.max(axis=1), -lowest)

@@ -1,9 +1,11 @@
 // Requests to the studio. An error of the server is a sentence, and is shown as one.
 import { complain } from "/static/parts.js";
 
-// A tab of its own name: what it undoes is its own, and no other tab is shown the same sample.
+// A tab of its own name: what it undoes is its own, and no other tab is shown the same sample. The name is in the storage
+// only while the page is loaded anew: a tab that a person duplicates begins with a copy of the storage.
 export const tab = sessionStorage.getItem("tab") || crypto.randomUUID().replaceAll("-", "");
-sessionStorage.setItem("tab", tab);
+sessionStorage.removeItem("tab");
+window.addEventListener("pagehide", () => sessionStorage.setItem("tab", tab));
 
 // The data that this page knows: an action is never done to other data that was opened meanwhile.
 let start = null;

@@ -3,7 +3,7 @@ import { ask } from "/static/api.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
 import { kindOf } from "/static/logic.js";
-import { Empty, Job, Picture, Tile, count, percent, say } from "/static/parts.js";
+import { Beside, Empty, Job, Picture, Tile, count, percent, say } from "/static/parts.js";
 import { openOne } from "/static/viewer.js";
 
 let studio, root = null, found = null, seen = null, at = 0;
@@ -59,7 +59,7 @@ const exclude = () => { const { sample } = shown(); decide({ do: sample.excluded
 const shown = () => found.suspicious[Math.min(at, found.suspicious.length - 1)];
 
 document.addEventListener("keydown", (event) => {
-  if (!root || !found?.suspicious.length || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!root || !found?.suspicious.length || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, select, textarea") || event.target.closest("dialog")) return;
   const entry = shown();
   if (event.key === "k") keep();
@@ -73,30 +73,34 @@ document.addEventListener("keydown", (event) => {
 function Summary() {
   const { estimate, low, high, caution } = found.errors, now = studio.state.estimate;
   const after = now && now.current ? ` and is ${percent(now.accuracy)} now.` : "; it is being brought up to date.";
-  return html`<p class="lead">About ${Math.round(estimate)} of ${count(found.n)} labels are wrong <span class="quiet">(${Math.round(low)} to ${Math.round(high)})${caution ? ` ${caution}` : ""}</span></p>
+  const n = Math.round(estimate);
+  return html`<p class="lead">${n ? `${caution ? "Perhaps" : "About"} ${n} of ${count(found.n)} labels ${n === 1 ? "is" : "are"} wrong` : `None of ${count(found.n)} labels seems to be wrong`} <span class="quiet">(${Math.round(low)} to ${Math.round(high)})</span></p>
+    ${caution && html`<p>${caution}</p>`}
     <p id="effect" class="quiet">Leave-one-out accuracy was ${percent(found.accuracy)} at the audit${after}</p>`;
 }
 
 const DECIDED = { kept: "kept", relabelled: "changed", excluded: "excluded" };
 
 function Case({ entry }) {
-  const { sample } = entry, key = `case ${sample.id}`, differs = entry.suggested !== sample.label;
-  const side = (name, title) => html`<div><h4>${title} ${entry.label}</h4>${entry[name].length
-    ? html`<ul class="tiles">${entry[name].map((one) => html`<${Tile} key=${one.id} sample=${one}><strong class="label">${one.label ?? "no label"}</strong><div class="quiet">weight ${one.weight.toFixed(3)}</div><//>`)}</ul>`
-    : html`<p class="quiet">None.</p>`}</div>`;
+  const { sample } = entry, key = `case ${sample.id}`, differs = entry.suggested !== sample.label, isDoubtful = entry.probability < 0.5, isRow = kindOf(studio.state) === "row";
+  // A witness whose weight is rounding says nothing.
+  const witnesses = (name) => entry[name].filter((one) => one.weight >= 0.005), weight = (one) => html`<strong>${one.label ?? "no label"}</strong> <span class="quiet number">${one.weight.toFixed(2)}\u00a0×</span>`;
+  const side = (name, title) => html`<div><h4>${title} ${entry.label}</h4>${!witnesses(name).length ? html`<p class="quiet">None.</p>` : isRow
+    ? html`<${Beside} label=${`${title} ${entry.label}`} title=${sample.name} row=${sample.row} others=${witnesses(name)} say=${weight} />`
+    : html`<ul class="tiles">${witnesses(name).map((one) => html`<${Tile} key=${one.id} sample=${one}><strong class="label">${one.label ?? "no label"}</strong><div class="quiet">${one.weight.toFixed(2)}\u00a0×</div><//>`)}</ul>`}</div>`;
   return html`<section class=${`card case${entry.decided ? " decided" : ""}`} id="case" aria-label=${`Label of ${sample.name}`}>
-    <div class="stage"><${Picture} key=${sample.id} sample=${sample} /></div>
+    ${!(isRow && witnesses("against").length) && html`<div class="stage"><${Picture} key=${sample.id} sample=${sample} /></div>`}
     <div><h3><span class="name">${sample.name}</span> <span class="quiet">is labelled</span> ${sample.label ?? "no label"}${differs ? html` <span class="quiet">– or is it</span> ${entry.suggested}?` : ""}</h3>
       <p>The label ${entry.label} is right with probability ${percent(entry.probability, 0)}.${entry.decided ? html` <span class="accepted">You have ${DECIDED[entry.decided]} it.</span>` : ""}</p>
       <div class="row">
-        <button data-key=${`${key} relabel`} class=${differs ? "main" : ""} disabled=${!differs} onClick=${() => give(entry.suggested)}><kbd>r</kbd>It is ${entry.suggested}</button>
-        <button data-key=${`${key} keep`} onClick=${keep}><kbd>k</kbd>Keep</button>
+        <button data-key=${`${key} relabel`} class=${differs && isDoubtful ? "main" : ""} disabled=${!differs} onClick=${() => give(entry.suggested)}><kbd>r</kbd>It is ${entry.suggested}</button>
+        <button data-key=${`${key} keep`} class=${isDoubtful ? "" : "main"} onClick=${keep}><kbd>k</kbd>Keep</button>
         <button data-key=${`${key} exclude`} onClick=${exclude}><kbd>x</kbd>${sample.excluded ? "Include again" : "Exclude"}</button>
         <select aria-label=${`Another class for ${sample.name}`} data-key=${`${key} other`} value="" onChange=${(event) => { if (event.target.value) give(event.target.value); }}>
-          <option value="">another class…</option>${studio.state.classes.map((one) => html`<option key=${one.label} value=${one.label}>${one.label}</option>`)}</select>
+          <option value="">another class…</option>${studio.state.classes.filter((one) => one.label !== sample.label).map((one) => html`<option key=${one.label} value=${one.label}>${one.label}</option>`)}</select>
         <button data-key=${`${key} zoom`} onClick=${() => openOne(sample)}><kbd>z</kbd>Zoom</button>
       </div></div>
-      <div class="sides">${side("against", "Against")}${side("for", "For")}</div></section>`;
+      <div class=${`sides${isRow ? " rows" : ""}`}>${side("against", "Against")}${side("for", "For")}</div></section>`;
 }
 
 function Pairs({ title, none, pairs }) {
@@ -106,7 +110,7 @@ function Pairs({ title, none, pairs }) {
     : html`<p class="quiet">${none}</p>`}</details>`;
 }
 
-const noted = (entry) => (entry.decided ? html`<span class="quiet">${DECIDED[entry.decided]}</span>` : html`<strong class="label">${entry.shownLabel} → ${entry.suggested}</strong>`);
+const noted = (entry) => (entry.decided ? html`<span class="quiet">${DECIDED[entry.decided]}</span>` : html`<strong class="label">${entry.suggested === entry.shownLabel ? `${entry.shownLabel}?` : `${entry.shownLabel} → ${entry.suggested}`}</strong>`);
 
 function Found() {
   const cases = found.suspicious.map((entry) => ({ ...entry.sample, decided: entry.decided, suggested: entry.suggested, shownLabel: entry.label }));
@@ -123,5 +127,5 @@ function draw() {
   const job = html`<${Job} studio=${studio} name="audit" idle=${found ? "Audit again" : "Audit the labels"} again=${Boolean(found)} running="Auditing" start=${start} cancel=${cancel} />`;
   render(html`<h2>Audit</h2>${!found
     ? html`<${Empty} title="Which labels are wrong?"><p>Each labelled sample is judged by all others. Labels that they contradict come first, with the samples that speak for and against each.</p>${job}<//>`
-    : html`<${Summary} />${job}<${Found} />`}`, root);
+    : html`<div class="verdict"><div><${Summary} /></div>${job}</div><${Found} />`}`, root);
 }

@@ -10,7 +10,7 @@ import { openViewer } from "/static/viewer.js";
 
 const WAIT = 150;
 const STATUSES = [["", "all"], ["waiting", "unlabelled"], ["skipped", "skipped"], ["labelled", "labelled"], ["changed", "changed by you"], ["suspicious", "suspicious"], ["excluded", "excluded"], ["held out", "held out"]];
-const SORTS = [["number", "data's order"], ["name", "name"], ["label", "label"], ["guess", "guess"], ["confidence", "confidence"], ["doubt", "suspicion"]];
+const SORTS = [["number", "as given"], ["name", "name"], ["label", "label"], ["guess", "guess"], ["confidence", "confidence"], ["doubt", "suspicion"]];
 const NOTHING = { text: "", status: "", label: "", guess: "", least: "", most: "", sort: "number", down: false };
 
 let studio, root = null, found = null, window_ = [0, 0], wanted = { ...NOTHING }, table = false, newer = false, inside = false, timer = null, problem = false;
@@ -71,7 +71,7 @@ function columnsOf() {
   const shown = pictures ? [] : columns.slice(0, 8).map((title, place) => column(String(place), title, (kinds[place] || "number") === "text" ? "minmax(14rem, 3fr)" : "minmax(6rem, 1fr)", (one) => String(one.row[place]?.[1] ?? "–"), (kinds[place] || "number") === "number"));
   return [
     { title: "✓", width: "2.5rem", cell: (one) => html`<span class="check" aria-hidden="true">${selected.has(one.number - 1) ? "✓" : ""}</span>` },
-    column("name", "Name", "minmax(8rem, 2fr)", (one) => one.name), column("label", "Label", "minmax(7rem, 1fr)", (one) => html`<${Known} sample=${one} />`),
+    column("name", "Name", "minmax(8rem, 2fr)", (one) => one.name), column("label", "Label", "minmax(7rem, 1fr)", (one) => html`<${Known} sample=${one} sure=${false} />`),
     column("confidence", "Confidence", "7rem", (one) => (one.guess ? percent(one.guess.confidence, 0) : ""), true),
     column("doubt", "Suspicion", "7rem", (one) => (one.doubt === undefined ? "" : percent(one.doubt, 0)), true), ...shown];
 }
@@ -87,7 +87,7 @@ function Filters() {
     ${pick("status", "Status", STATUSES)}${pick("label", "Label", names)}${pick("guess", "Guess", names)}
     ${pick("least", "Confidence", [["", "any"], ["0.5", "at least 50 %"], ["0.8", "at least 80 %"], ["0.95", "at least 95 %"]])}
     ${pick("sort", "Sort by", SORTS.concat(isNaN(wanted.sort) ? [] : [[wanted.sort, studio.state.columns[wanted.sort]]]))}
-    <div class="row"><button type="button" aria-pressed=${String(wanted.down)} onClick=${() => change({ down: !wanted.down })}>${wanted.down ? "↓ Falling" : "↑ Rising"}</button>
+    <div class="row"><button type="button" aria-pressed=${String(wanted.down)} onClick=${() => change({ down: !wanted.down })}>${wanted.down ? "↓ Descending" : "↑ Ascending"}</button>
       <button type="button" id="as-table" aria-pressed=${String(table)} onClick=${() => { table = !table; draw(); }}>Table</button>
       ${isSet && html`<button type="button" id="clear" onClick=${clear}>Clear filters</button>`}</div></form>`;
 }
@@ -110,7 +110,7 @@ function Samples() {
   const hold = (held) => () => { inside = held; };
   return html`<p class="summary" role="status"><span id="found">${n === found.total ? `${count(n)} samples` : `${count(n)} of ${count(found.total)} samples`}</span>
       ${newer && html` <button data-key="newer" onClick=${() => search()}>Update the list</button>`}</p>
-    ${!n && html`<${Empty} title="No sample is like this."><p>Search for fewer words, or clear the filters.</p><//>`}
+    ${!n && html`<${Empty} title="No sample matches."><p>Search for fewer words, or clear the filters.</p><//>`}
     <div onPointerEnter=${hold(true)} onPointerLeave=${hold(false)} onFocusIn=${hold(true)} onFocusOut=${hold(false)}>
     <${Grid} id="samples" label="Samples" count=${n} sample=${(place) => samples.at(found.numbers[place])} need=${need} stamp=${found} kind=${kindOf(studio.state)} columns=${table ? columnsOf() : null}
       isSelected=${(place) => selected.has(found.numbers[place])} select=${(places, want) => { select(places.map((place) => found.numbers[place]), want); draw(); }}
@@ -120,5 +120,5 @@ function Samples() {
 function draw() {
   if (!root) return;
   render(html`<h2>Browse</h2><${Filters} /><${SelectionBar} studio=${studio} /><${Samples} />
-    <p class="quiet keys">Arrows move, <kbd>Space</kbd> selects, <kbd>Shift</kbd> with arrows selects several, <kbd>Ctrl</kbd>+<kbd>A</kbd> all, <kbd>Enter</kbd> opens.</p>`, root);
+    <p class="quiet keys">A click opens a sample, a click on its circle selects it. By keyboard: arrows move, <kbd>Space</kbd> selects, <kbd>Shift</kbd> with arrows selects several, <kbd>Ctrl</kbd>+<kbd>A</kbd> all, <kbd>Enter</kbd> opens.</p>`, root);
 }

@@ -2,14 +2,14 @@
 import { ask } from "/static/api.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { kindOf } from "/static/logic.js";
+import { kindOf, short, unbroken } from "/static/logic.js";
 import { Empty, Job, say } from "/static/parts.js";
 import { openViewer } from "/static/viewer.js";
 
 let studio, root = null, found = null, seen = null, order = { by: "accuracy", down: true }, method = null, cell = null;
 
 const COLUMNS = [["method", "Method"], ["accuracy", "Accuracy, %"], ["sd", "± sd"], ["mark", "Against the best"], ["fit_s", "Fit, s"], ["predict_s", "Per sample, ms"], ["chosen", "Settings"]];
-const NUMBERS = { accuracy: (v) => v.toFixed(2), sd: (v) => (v === null ? "" : v.toFixed(2)), fit_s: (v) => v.toPrecision(2), predict_s: (v) => (1000 * v).toPrecision(2) };
+const NUMBERS = { accuracy: (v) => v.toFixed(2), sd: (v) => (v === null ? "" : v.toFixed(2)), fit_s: short, predict_s: (v) => short(1000 * v) };
 
 export function open(shared, panel) {
   studio = shared;
@@ -93,7 +93,7 @@ function Confusion() {
 function Curve() {
   const entries = Object.entries(found.curves);
   if (!entries.length) return null;
-  const width = 560, height = 260, left = 48, bottom = 34, points = entries.flatMap(([, line]) => line);
+  const width = Math.min(560, innerWidth - 32), height = 260, left = 48, bottom = 34, points = entries.flatMap(([, line]) => line);
   const [lowX, highX] = [Math.min(...points.map((p) => p[0])), Math.max(...points.map((p) => p[0]))];
   const [lowY, highY] = [Math.min(...points.map((p) => p[1])) - 1, Math.max(...points.map((p) => p[1])) + 1];
   const x = (value) => left + ((value - lowX) / (highX - lowX || 1)) * (width - left - 120);
@@ -113,9 +113,9 @@ function Curve() {
 
 function draw() {
   if (!root) return;
-  const [first, ...rest] = found?.lines || [];
+  const [first, ...rest] = (found?.lines || []).map(unbroken);
   const job = html`<${Job} studio=${studio} name="compare" idle=${found ? "Compare again" : "Compare methods"} again=${Boolean(found)} running="Comparing" start=${start} cancel=${cancel} />`;
   render(html`<h2>Compare</h2>${!found
     ? html`<${Empty} title="Which method is best for this data?"><p>Methods are run on the same folds of the labelled samples, each with settings chosen on its training folds. This takes from seconds to minutes.</p>${job}<//>`
-    : html`<p class="lead">${first}</p>${rest.map((line) => html`<p class="quiet">${line}</p>`)}${job}<${Table} /><div class="columns halves"><${Confusion} /><${Curve} /></div>`}`, root);
+    : html`<div class="verdict"><div><p class="lead">${first}</p><ul class="notes">${rest.map((line) => html`<li key=${line}>${line}</li>`)}</ul></div>${job}</div><${Table} /><div class="columns halves"><${Confusion} /><${Curve} /></div>`}`, root);
 }

@@ -14,6 +14,7 @@ class Pen {
   clear() {
     this.brush.fillStyle = "#000";
     this.brush.fillRect(0, 0, SIDE, SIDE);
+    this.canvas.classList.add("blank");
   }
 
   place(event) {
@@ -25,6 +26,7 @@ class Pen {
 
   line(place) {
     const { brush } = this;
+    this.canvas.classList.remove("blank");
     brush.strokeStyle = "#fff";
     brush.lineWidth = SIDE / 9;
     brush.lineCap = brush.lineJoin = "round";
@@ -66,7 +68,7 @@ export function Drawing({ changed }) {
   const down = (event) => { canvas.current.setPointerCapture(event.pointerId); pen.current.move(pen.current.place(event)); pen.current.isDrawing = true; pen.current.line(pen.current.place(event)); };
   const up = () => { if (pen.current.isDrawing) { pen.current.isDrawing = false; pen.current.send(); } };
   return html`<div class="paper"><canvas ref=${canvas} class="drawing" width=${SIDE} height=${SIDE} tabindex="0" role="application" aria-label="Canvas to draw a digit on" aria-describedby="canvas-help"
-      onPointerDown=${down} onPointerMove=${(event) => { if (pen.current.isDrawing) pen.current.line(pen.current.place(event)); }} onPointerUp=${up} onPointerCancel=${up} onKeyDown=${(event) => pen.current.key(event)}></canvas>
+      onPointerDown=${down} onPointerMove=${(event) => { if (pen.current.isDrawing) pen.current.line(pen.current.place(event)); }} onPointerUp=${up} onPointerCancel=${up} onKeyDown=${(event) => pen.current.key(event)}></canvas><span class="hint" aria-hidden="true">Draw a digit here</span>
     <button class="clear" onClick=${() => { pen.current.clear(); say("The canvas is empty."); }}>Clear</button></div>
-    <p class="quiet" id="canvas-help">Draw a digit. By keyboard: arrows move the pen, the space bar lowers and lifts it, Delete clears.</p>`;
+    <p class="quiet" id="canvas-help">By keyboard: arrows move the pen, the space bar lowers and lifts it, Delete clears.</p>`;
 }

@@ -3,7 +3,7 @@
 // Arrows, Home, End and Page keys move; with Shift they select; the space bar selects one, Ctrl+A all, Escape none; Enter
 // opens. As tiles it is a listbox, as a table a grid with sortable columns.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "/static/htm-preact.js";
-import { moved, seenRows } from "/static/logic.js";
+import { leastWidth, moved, seenRows } from "/static/logic.js";
 import { Known, Picture } from "/static/parts.js";
 
 const GAP = 10, LINE = 40;
@@ -81,12 +81,12 @@ export function Grid(props) {
   const head = columns && html`<div role="rowgroup" class="head"><div role="row" aria-rowindex="1">${columns.map((column) => html`<div role="columnheader" class=${column.number ? "number" : ""} aria-sort=${column.sorted || "none"}>${column.sort ? html`<button tabindex="0" onClick=${column.sort}>${column.title}<span aria-hidden="true">${{ ascending: " ↑", descending: " ↓" }[column.sorted] || ""}</span></button>` : column.title}</div>`)}</div></div>`;
   const active = at >= from && at < to ? `${id}-${at}` : null;
   return html`<div ref=${box} id=${id} class=${`grid ${columns ? "table" : `of-${kind}`}`} tabindex="0" role=${columns ? "grid" : "listbox"} aria-label=${label} aria-multiselectable=${select ? "true" : null} aria-rowcount=${columns ? count + 1 : null} aria-activedescendant=${active}
-    onKeyDown=${key} onScroll=${(event) => { const top = event.target.scrollTop; setView((old) => ({ ...old, top })); }} style=${columns ? { "--columns": columns.map((column) => column.width).join(" ") } : null}>${head}${body}</div>`;
+    onKeyDown=${key} onScroll=${(event) => { const top = event.target.scrollTop; setView((old) => ({ ...old, top })); }} style=${columns ? { "--columns": columns.map((column) => column.width).join(" "), "--least": leastWidth(columns) } : null}>${head}${body}</div>`;
 }
 
 function Option({ one, select, chosen, note }) {
   return html`${select && html`<span class="check" aria-hidden="true">${chosen ? "✓" : ""}</span>`}<div class="face"><${Picture} sample=${one} named=${false} /></div>
-    <span class="name">${one.name}</span><span class="known">${note ? note(one) : html`<${Known} sample=${one} />`}</span>`;
+    <span class="name" title=${one.name}><bdi>${one.name}</bdi></span><span class="known">${note ? note(one) : html`<${Known} sample=${one} />`}</span>`;
 }
 
 // How many tiles stand in a row, and how high it is.

@@ -12,12 +12,16 @@ export function keyOfClass(name, place, names) {
   return place < 10 ? String((place + 1) % 10) : null;
 }
 
-// The class that a person means by some letters: one of that name, the only one that begins so, or a new one.
+// The class that a person means by a text: one of that name, in any case if only one is, or a new one.
 export function matching(text, names) {
-  const wanted = text.trim();
-  if (names.includes(wanted)) return wanted;
-  const begins = names.filter((name) => name.toLowerCase().startsWith(wanted.toLowerCase()));
-  return wanted && begins.length === 1 ? begins[0] : wanted;
+  const wanted = text.trim(), alike = names.filter((name) => name.toLowerCase() === wanted.toLowerCase());
+  return alike.length === 1 && !names.includes(wanted) ? alike[0] : wanted;
+}
+
+// What a field shows for the first letters of a class, if no other class begins so; null if there is nothing to add.
+export function completed(text, names) {
+  const begins = text.trim() ? names.filter((name) => name.slice(0, text.length).toLowerCase() === text.toLowerCase()) : [];
+  return begins.length === 1 && begins[0].length > text.length ? text + begins[0].slice(text.length) : null;
 }
 
 // A list may change by itself only while nobody looks at it closely.
@@ -43,6 +47,20 @@ export function picked(files, { images, files: others, most }) {
   return { send: [...send].sort((a, b) => (a.path < b.path ? -1 : 1)), problem: "" };
 }
 
+// A share as a reader expects it: what rounds to nothing has no sign, and nothing is called certain that is not.
+export function percent(value, digits = 1) {
+  const text = (100 * value).toFixed(digits).replace(/^-(?=[0.]+$)/, ""), least = 10 ** -digits;
+  const [sign, shown] = value < 1 && Number(text) === 100 ? [">\u00a0", (100 - least).toFixed(digits)]
+    : value > 0 && Number(text) === 0 ? ["<\u00a0", least.toFixed(digits)] : ["", text];
+  return `${sign}${shown}\u00a0%`;
+}
+
+// A sentence of the server, in which a number keeps its % on its line.
+export const unbroken = (text) => text.replace(/(\d) %/g, "$1\u00a0%");
+
+// Two digits of a number, and no powers of ten.
+export const short = (value) => (value >= 99.5 ? String(Math.round(value)) : value.toPrecision(2));
+
 // How long ago a time was, in words.
 export function ago(time, now) {
   const minutes = Math.max(0, Math.round((now - Date.parse(time)) / 60000));
@@ -54,6 +72,12 @@ export function ago(time, now) {
 export function seenRows({ top, height, rowHeight, rows, margin = 3 }) {
   const first = Math.max(0, Math.floor(top / rowHeight) - margin);
   return { first, last: Math.max(first, Math.min(rows, Math.ceil((top + height) / rowHeight) + margin)) };
+}
+
+// How wide a table is at least, in rem: its columns, and one between two and on either side. The head and the rows are as
+// wide as that or as the page, so that their columns are in line whatever is in them.
+export function leastWidth(columns) {
+  return `${columns.reduce((sum, { width }) => sum + parseFloat(/[\d.]+(?=rem)/.exec(width)[0]), columns.length + 1)}rem`;
 }
 
 // Where the cursor of a grid goes by a key; undefined if the key does not move it.

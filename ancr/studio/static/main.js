@@ -39,7 +39,8 @@ async function act(action, message) {
 function drawFrame() {
   const state = studio.state;
   document.title = `${state.name} · ancr studio`;
-  document.getElementById("name").textContent = state.name;
+  document.getElementById("name").textContent = document.getElementById("name").title = state.name;
+  document.body.classList.toggle("files", state.has_files);
   document.getElementById("undo").disabled = !state.can_undo;
   for (const link of document.querySelectorAll("#more [data-only]")) link.hidden = !(link.dataset.only === "images" ? state.has_files : "audit" in state.done);
   render(html`<div>${count(state.labelled)} labelled, ${count(state.waiting)} waiting${state.held_out ? `, ${count(state.held_out)} held out` : ""}</div>
@@ -58,7 +59,7 @@ function show(name, focus) {
     if (selected && focus) one.focus();
   }
   panel.setAttribute("aria-labelledby", `tab-${shown}`);
-  complain("");
+  complain(lost ? SILENT[lost] : "");  // what is so in every view stays
   views[shown].open(studio, panel);
 }
 
@@ -117,7 +118,7 @@ document.addEventListener("drop", (event) => {
 
 // News: another tab did something, or the background has found something.
 const SILENT = { silent: "The studio does not answer. Is it still running in the terminal?", closed: "The studio has ended, or was started anew: open the address that the terminal shows." };
-let wasLost = false;
+let lost = false;
 
 // Other data was opened. Nothing of the data before may stay in the page, so that it is loaded anew.
 function follow() {
@@ -133,7 +134,7 @@ function arrived() {
   render(html`<p>Another tab has opened ${studio.state.name}, so this tab shows it, too. What you did before is kept. <button onClick=${() => render(null, document.getElementById("told"))}>Close</button></p>`, document.getElementById("told"));
 }
 
-function hear({ news, lost }) {
+function hear({ news, lost: now }) {
   if (news && studio.state) {
     const state = merged(studio.state, news);
     if (state === null) { follow(); return; }
@@ -141,9 +142,9 @@ function hear({ news, lost }) {
     drawFrame();
     if (shown) views[shown].update(studio, news);
     viewer.update(news);
-  } else if (lost !== undefined) {
-    if (lost || wasLost) complain(lost ? SILENT[lost] : "");
-    wasLost = Boolean(lost);
+  } else if (now !== undefined) {
+    if (now || lost) complain(now ? SILENT[now] : "");
+    lost = now;
   }
 }
 
@@ -164,4 +165,4 @@ function listen() {
 }
 
 listen();
-refresh().then(() => { arrived(); show(location.hash.slice(1), false); }).catch(() => {});
+refresh().then(() => { arrived(); show(location.hash.slice(1) || (studio.state.asks_label ? "open" : ""), false); }).catch(() => {});

@@ -4,11 +4,12 @@ import { Grid } from "/static/grid.js";
 import { html, render, useLayoutEffect, useRef } from "/static/htm-preact.js";
 import { kindOf } from "/static/logic.js";
 import { Empty, Known, Picture, count, say } from "/static/parts.js";
-import { byDistance, fitted, inside, lookOf, nearest, neighbour, paint, radiusOf, shifted, showing, stamp, toScreen, zoomed } from "/static/plane.js";
+import { byDistance, cardEdge, fitted, inside, lookOf, nearest, neighbour, paint, radiusOf, shifted, showing, stamp, toScreen, zoomed } from "/static/plane.js";
 import { keeper } from "/static/samples.js";
 import { SelectionBar, keepTo, select, selected } from "/static/selection.js";
 import { openViewer } from "/static/viewer.js";
 
+const TIP = 15;  // rem that the card about a point is high at most
 const LAYOUTS = [["pca", "main directions (PCA)"], ["tsne", "neighbourhoods (t-SNE)"]];
 const COLOURS = [["label", "label"], ["guess", "guess"], ["doubt", "suspicion"]];
 const STEPS = { PageDown: 1, PageUp: -1, Home: -Infinity, End: Infinity };  // in the order of the data: every point is reached
@@ -274,7 +275,8 @@ function wheel(event) {
 function Tip() {
   const number = shown(), one = tips.at(number), isSeen = over >= 0 || hasKeyboard;
   const [px, py] = view ? toScreen(view, points.x[number], points.y[number]) : [0, 0], width = view?.width ?? 0, height = view?.height ?? 0;
-  const side = { [px > width / 2 ? "right" : "left"]: `${Math.max(0, (px > width / 2 ? width - px : px) + 16)}px`, [py > height / 2 ? "bottom" : "top"]: `${Math.max(0, (py > height / 2 ? height - py : py) + 16)}px` };
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const side = { [px > width / 2 ? "right" : "left"]: `${cardEdge(px, width, 0.6 * width)}px`, [py > height / 2 ? "bottom" : "top"]: `${cardEdge(py, height, TIP * rem)}px` };
   return html`<div role="option" id=${`map-${number}`} key=${number} class=${`tip ${isSeen && !lasso ? "" : "unread"}`} style=${isSeen ? side : null} aria-selected=${String(selected.has(number))} aria-setsize=${points.x.length} aria-posinset=${number + 1}>
     ${one ? html`<div class="face"><${Picture} sample=${one} named=${false} /></div><span class="name">${one.name}</span><span class="known"><${Known} sample=${one} /></span>` : html`<span class="quiet">One moment</span>`}</div>`;
 }
@@ -339,7 +341,7 @@ const needListed = (first, last) => { window_ = [first, last]; if (points) liste
 
 function Chosen() {
   numbers = [...selected].sort((a, b) => a - b);
-  if (!numbers.length) return html`<p class="quiet">Draw around points to select them; give them all a label at once.</p>`;
+  if (!numbers.length) return html`<p class="quiet">Draw around points to select them, then give them all one label.</p>`;
   return html`<${SelectionBar} studio=${studio} /><${Grid} id="chosen" label="Selected samples" count=${numbers.length} sample=${(place) => listed.at(numbers[place])} need=${needListed} stamp=${numbers.length} kind=${kindOf(studio.state)}
     isSelected=${(place) => selected.has(numbers[place])} select=${(places, wanted) => { select(places.map((place) => numbers[place]), wanted); draw(); }}
     open=${(place) => openViewer({ count: numbers.length, sample: (one) => listed.promised(numbers[one]) }, place)} />`;

@@ -7,7 +7,7 @@ import { complain, count, percent, say } from "/static/parts.js";
 const KINDS = [["number", "number"], ["yes/no", "yes or no"], ["date", "date"], ["category", "category"], ["text", "text"], ["id", "name of the row"], ["drop", "left out"]];
 const ROLES = { label: "the label", name: "name of the row", split: "what is held out", "row number": "left out: row numbers" };
 const FEATURES = { hog: "shapes (gradients)", pixels: "pixels", resnet18: "a network (resnet18)" };
-const FEW = 40, LOOK = 400;
+const FEW = 40, LOOK = 400, HERE = ".";
 
 let studio, root = null, recent = null, over = 0, sending = null, shown = null, wanted = {}, looking = false, opening = null, all = false;
 
@@ -16,6 +16,7 @@ export function open(shared, panel) {
   root = panel;
   draw();
   load();
+  if (studio.state.asks_label && !shown) look({ key: HERE }, true);
 }
 
 export function close() {
@@ -82,6 +83,7 @@ const look = latest(async (change, first = false) => {
     shown = found;
     wanted = next;
     if (found.label !== undefined) wanted.label = found.label;
+    if (found.kinds) wanted.kinds = found.kinds;
     if (first) { all = false; say(`${found.name}: ${count(found.samples)} samples.`); }
   }
   draw();
@@ -191,8 +193,8 @@ function Project({ one }) {
   const facts = [what, `${count(samples)} samples`, given === null ? "open in another studio" : `${count(given)} labels by you`, label && `labels in “${label}”`, ago(opened, Date.now())].filter(Boolean);
   return html`<li key=${id}><div><strong>${name}</strong>${here && html` <span class="badge good">open now</span>`}${missing && html` <span class="badge warn">the data is missing</span>`}
       <div class="quiet">${facts.join(" · ")}</div>${where && html`<div class="quiet">${where}</div>`}</div>
-    <div class="row"><button disabled=${missing || here || opening !== null} onClick=${() => start({ project: id }, name)} aria-label=${`Open ${name}`}>Open</button>
-      <button disabled=${here} onClick=${() => forget(id)} aria-label=${`Take ${name} from the list`}>Forget</button></div></li>`;
+    ${!here && html`<div class="row"><button disabled=${missing || opening !== null} onClick=${() => start({ project: id }, name)} aria-label=${`Open ${name}`}>Open</button>
+      <button onClick=${() => forget(id)} aria-label=${`Take ${name} from the list`}>Forget</button></div>`}</li>`;
 }
 
 function Recent() {

@@ -140,6 +140,9 @@ function mixed(under, over, share) {
   return (0xff000000 | (redBlue & 0xff00ff) | green) >>> 0;
 }
 
+// How far the card about a point is from the edge that is nearer to the point: beside the point, but never cut.
+export const cardEdge = (at, size, card, gap = 16) => Math.max(0, Math.min((at > size / 2 ? size - at : at) + gap, size - card));
+
 // How large a mark is, in pixels of the page: many points are small ones.
 export const radiusOf = (count) => (count <= 600 ? 5 : count <= 4000 ? 4 : count <= 20000 ? 3 : 2);
 

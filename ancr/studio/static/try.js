@@ -4,7 +4,7 @@ import { Drawing } from "/static/drawing.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
 import { asked, kindOf, ranges } from "/static/logic.js";
-import { Empty, Picture, complain, count, percent, say } from "/static/parts.js";
+import { Beside, Empty, Picture, complain, count, percent, say } from "/static/parts.js";
 import { Settings } from "/static/settings.js";
 
 const MOST_FOUND = 60, LARGEST = 16 * 2 ** 20;
@@ -100,7 +100,8 @@ document.addEventListener("paste", (event) => {
 
 function askImage(blob, drawn) {
   if (blob.size > LARGEST) { complain("Only 16 MB can be sent at once."); return; }
-  query = { kind: "image", blob, drawn };
+  if (query?.picture) URL.revokeObjectURL(query.picture);
+  query = { kind: "image", blob, drawn, picture: drawn ? null : URL.createObjectURL(blob) };
   run();
 }
 
@@ -142,7 +143,7 @@ function Query() {
     ${takes_images && html`<div class=${`drop ${over ? "over" : ""}`} onDragOver=${hover(true)} onDragLeave=${hover(false)} onDrop=${drop}>
       <label for="file" class="button">Choose an image…</label><input type="file" accept="image/*" id="file" class="hidden-input" onChange=${(event) => event.target.files[0] && askImage(event.target.files[0], false)} />
       <span class="quiet">or drop or paste one here</span></div>`}
-    <div class="row" role="group" aria-label="A random sample"><span class="quiet">Or at random:</span>${kinds.map(([kind, , title]) => html`<button key=${kind} data-kind=${kind} onClick=${() => random(kind)}>${title}</button>`)}</div>
+    <div class="row" role="group" aria-label="A random sample"><span class="quiet">${draws || takes_images ? "Or a random sample" : "A random sample"}</span>${kinds.map(([kind, , title]) => html`<button key=${kind} data-kind=${kind} onClick=${() => random(kind)}>${title}</button>`)}</div>
     <form class="row" role="search" onSubmit=${search}><label for="words">Find</label><input type="search" id="words" autocomplete="off" maxlength="500" placeholder="name or text" /><button>Search</button></form>
     ${hits && html`<p class="quiet" role="status">${hits.total ? `${hits.samples.length} of ${count(hits.total)} samples` : "No sample has these words."}</p>
       <${Grid} id="hits" label="What was found" count=${hits.samples.length} sample=${(place) => hits.samples[place]} kind=${kindOf(studio.state)} open=${(place) => pick(hits.samples[place].id)} />`}
@@ -151,11 +152,20 @@ function Query() {
 
 function Verdict() {
   const { accepted, promise } = answer;
-  if (accepted === null) return html`<p class="quiet">${promise ? "Probabilities are not calibrated for these settings; use them to have that done." : "How often such answers are right is being worked out."}</p>`;
-  if (accepted) return html`<p><span class="badge good accepted">Sure</span> At least ${percent(promise.precision, 0)} of such answers are right, as samples that were left out show.</p>`;
+  if (accepted === null) return html`<p class="quiet">${promise ? "Probabilities are not calibrated for these settings; use them to have that done." : "How often answers like this are right is being worked out."}</p>`;
+  if (accepted) return html`<p><span class="badge good accepted">Sure</span> At least ${percent(promise.precision, 0)} of answers like this are right, tested on samples that were left out.</p>`;
   return html`<p><span class="badge warn unsure">Unsure</span> ${promise.supported
-    ? `Samples that were left out do not show that ${percent(promise.precision, 0)} of such answers are right.`
-    : `The labels so far are too few, or too often wrong, to show that ${percent(promise.precision, 0)} of any answers are right.`}</p>`;
+    ? `Tests on samples that were left out do not show that ${percent(promise.precision, 0)} of answers like this are right.`
+    : `The labels so far do not show ${percent(promise.precision, 0)} of any answers to be right: more labels, or an audit of them, may.`}</p>`;
+}
+
+// What the answer is about, so that it is seen beside the answer: a picture, or the beginning of a text.
+function Subject() {
+  const { query: y, of } = answer, sample = of.sample;
+  const src = of.kind === "sample" && sample?.picture ? `/api/picture/${sample.id}` : y || of.picture;
+  if (src) return html`<img src=${src} alt=${`Picture of ${sample?.name ?? "the query"}`} class="pixels" />`;
+  const text = kindOf(studio.state) === "text" && (of.body.row?.[0] ?? sample?.row[0]?.[1]);
+  return text ? html`<blockquote class="cell">${text}</blockquote>` : null;
 }
 
 // The query, the samples that it is a weighted sum of, and what they make: y ≈ Xc.
@@ -163,35 +173,40 @@ function Sum() {
   const { query: y, reconstruction, witnesses, n_witnesses, of } = answer, sample = of.sample;
   const figure = (image, text) => html`<figure>${image}<figcaption>${text}</figcaption></figure>`;
   const img = (src, alt) => html`<img src=${src} alt=${alt} class="pixels" />`;
+  const weight = (one) => html`<span class="weight" title=${`${percent(one.share, 0)} of the query`}>${one.weight.toFixed(2)}\u00a0×</span>`;
+  const isRow = kindOf(studio.state) === "row" && witnesses.length > 0;
+  const cells = of.kind === "row" ? of.body.row.map((value, place) => [row?.cells[place]?.[0], value]) : sample?.row || [];
   return html`<h3>What it is made of</h3>
     <p class="quiet">${count(n_witnesses)} labelled samples add up to it; these have the largest weights. Their classes give the answer.</p>
-    <div class="sum">${(y || sample?.picture) && html`<div class="term">${figure(y ? img(y, "The query") : html`<${Picture} sample=${sample} />`, "query")}<span class="sign" aria-hidden="true">≈</span></div>`}
-      <ul class="tiles" id="witnesses">${witnesses.map((one) => html`<li key=${one.id} class=${`tile ${one.label === answer.label ? "own" : ""}`}><span class="weight">${one.weight.toFixed(2)} ×</span><${Picture} sample=${one} /><span class="name">${one.name}</span><strong class="label">${one.label}</strong><span class="quiet">${percent(one.share, 0)} of all</span></li>`)}</ul>
-      ${reconstruction && html`<div class="term"><span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}</div>`}</div>`;
+    ${isRow ? html`<${Beside} id="witnesses" label="Samples that it is made of" title=${of.kind === "row" ? "Edited row" : sample?.name ?? "Query"} row=${cells} others=${witnesses} say=${(one) => html`${weight(one)} <strong class=${one.label === answer.label ? "own" : ""}>${one.label}</strong>`} />`
+      : html`<div class="sum">${(y || sample?.picture) && html`<div class="term">${figure(y ? img(y, "The query") : html`<${Picture} sample=${sample} />`, "query")}<span class="sign" aria-hidden="true">≈</span></div>`}
+      <ul class="tiles" id="witnesses">${witnesses.map((one) => html`<li key=${one.id} class=${`tile ${one.label === answer.label ? "own" : ""}`}>${weight(one)}<${Picture} sample=${one} /><span class="name" title=${one.name}>${one.name}</span><strong class="label">${one.label}</strong></li>`)}</ul>
+      ${reconstruction && html`<div class="term"><span class="sign" aria-hidden="true">=</span>${figure(img(reconstruction, "The reconstruction of the query"), "all together")}</div>`}</div>`}`;
 }
 
 // The columns of a table in which the query is least like those samples.
 function Unlike() {
   const { unlike } = answer;
   if (!unlike.length) return null;
-  return html`<h3>Where it is unlike them</h3><div class="scroll"><table id="unlike"><thead><tr><th scope="col">Column</th><th scope="col">Query</th><th scope="col">These samples</th><th scope="col" class="number">Share of the distance</th></tr></thead>
+  return html`<h3>Where it is unlike them</h3><div class="scroll" tabindex="0" role="region" aria-label="Columns that differ"><table id="unlike"><thead><tr><th scope="col">Column</th><th scope="col">Query</th><th scope="col">These samples</th><th scope="col" class="number">Share of the distance</th></tr></thead>
     <tbody>${unlike.map((one) => html`<tr key=${one.column}><th scope="row">${one.column}</th><td>${one.value || "–"}</td><td>${one.witnesses || "–"}</td><td class="number">${percent(one.share, 0)}</td></tr>`)}</tbody></table></div>`;
 }
 
 function Classes() {
   const most = Math.max(...answer.classes.map((one) => one.residual), 1e-9), more = answer.n_classes - answer.classes.length;
   const bar = (share, kind) => html`<div class=${`bar ${kind}`} aria-hidden="true" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div>`;
-  return html`<h3>All classes</h3><div class="scroll"><table class="bars"><thead><tr><th scope="col">Class</th><td></td><th scope="col" class="number">Probability</th><td></td><th scope="col" class="number">Residual</th></tr></thead>
+  return html`<h3>All classes</h3><p class="quiet">The residual is what is left of the query when only samples of that class count: the least wins.</p><div class="scroll" tabindex="0" role="region" aria-label="Table of classes"><table class="bars"><thead><tr><th scope="col">Class</th><td></td><th scope="col" class="number">Probability</th><td></td><th scope="col" class="number">Residual</th></tr></thead>
     <tbody>${answer.classes.map((one) => html`<tr key=${one.label} class=${one.label === answer.label ? "own" : ""}><th scope="row">${one.label}</th><td>${bar(one.probability, "")}</td><td class="number">${percent(one.probability)}</td><td>${bar(one.residual / most, "residual")}</td><td class="number">${one.residual.toFixed(3)}</td></tr>`)}</tbody></table></div>
     ${more > 0 && html`<p class="quiet">The best ${answer.classes.length} of ${answer.n_classes} classes.</p>`}`;
 }
 
 function Answer() {
   if (!studio.state.ready) return html`<${Empty} title="There is nothing to compare with yet."><p>Give labels of at least two classes in <a href="#label">Label</a>; then every sample gets an answer.</p><//>`;
-  if (!answer) return html`<${Empty} title="The answer appears here."><p>Draw, drop an image or take a sample. It is then written as a sum of labelled samples, and goes to the class whose samples take part most.</p><//>`;
+  if (!answer && query) return html`<${Empty} title="Working on the answer."><p class="busy">One moment</p><//>`;
+  if (!answer) return html`<${Empty} title="The answer appears here."><p>${studio.state.draws ? "Draw a digit" : studio.state.takes_images ? "Bring an image" : "Search for a sample"}, or take one at random. It is then written as a sum of labelled samples, and goes to the class whose samples take part most.</p><//>`;
   const { truth, of } = answer, name = of.kind === "image" ? (of.drawn ? "Your drawing" : "Your image") : of.kind === "row" ? "The edited row" : of.sample?.name ?? "The sample";
-  return html`<div class="headline"><p class="quiet">${name} is</p><p class="big"><strong id="answer">${answer.label}</strong> <span class="chance">${percent(answer.probability)}</span></p>
-    <${Verdict} />${truth !== null && html`<p class="quiet">Its label is ${truth}: <span class=${truth === answer.label ? "accepted" : "problem"}>${truth === answer.label ? "right" : "wrong"}</span>.</p>`}</div>
+  return html`<div class="headline"><${Subject} /><div><p class="quiet">${name} is</p><p class="big"><strong id="answer">${answer.label}</strong> <span class="chance">${percent(answer.probability)}</span></p>
+    <${Verdict} />${truth !== null && html`<p class="quiet">Its label is ${truth}: <span class=${truth === answer.label ? "accepted" : "problem"}>${truth === answer.label ? "right" : "wrong"}</span>.</p>`}</div></div>
     <${Sum} /><${Unlike} /><${Classes} />`;
 }
 
