@@ -85,7 +85,7 @@ class Told:
         page.on("request", lambda request: self._sent(request) if request.url.endswith("/api/act") else None)
         page.on("response", lambda answer: self._answered(answer) if answer.url.endswith("/api/act") else None)
         for end in ("requestfinished", "requestfailed"):
-            page.on(end, self.on_the_way.discard)
+            page.on(end, lambda request: self.on_the_way.discard(request))
 
     def _sent(self, request):
         action = request.post_data_json
