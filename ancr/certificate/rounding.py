@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ancr._core.arrays import Array, dense, row_dots, row_squares
+from ancr._core.arrays import Array, dense, namespace, row_dots, row_squares
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.hessian import EPS, Hessian
@@ -20,6 +20,8 @@ from ancr.dictionary.products import Queries
 _SHARE, _GOOD = 100.0, 1e-10
 # More than a sum of products can lose because some are below the smallest number.
 _UNDERFLOW = 1e-300
+# Sums of squares below this may have lost terms that count.
+_FEW_DIGITS = 1e-290
 # The longest floating-point numbers of the machine; on some they are those of double precision.
 LONG = np.longdouble
 LONG_EPS = float(np.finfo(LONG).eps)
@@ -416,5 +418,13 @@ def _nearest(context: BoundContext, size: Array) -> Array:
 
 
 def lengths_of(rows: Array) -> Array:
-    """ℓ2 norms of rows."""
-    return row_squares(rows) ** 0.5
+    """ℓ2 norms of rows, also of those whose squares are too small for their digits."""
+    squares = row_squares(rows)
+    xp = namespace(squares)
+    small = squares < _FEW_DIGITS
+    if not bool(xp.any(small)):
+        return squares**0.5
+    largest = xp.max(xp.abs(dense(rows)), axis=1)
+    unit = xp.where(small & (largest > 0.0), largest, xp.ones_like(largest))
+    scaled = row_squares(dense(rows) / unit[:, None])
+    return xp.where(small, unit * scaled**0.5, squares**0.5)
