@@ -172,7 +172,10 @@ class Hessian:
         positive = values[values > rounding]
         if self._may_lack_directions:
             return _NONE
-        return float(positive.min()) if len(positive) else np.inf  # no two codes differ
+        if not len(positive):
+            return np.inf  # no two codes differ
+        # A singular value is known up to the root of the rounding of its square, which may be most of a small one.
+        return max(float(np.sqrt(positive.min()) - np.sqrt(rounding)) ** 2, _NONE)
 
     @property
     def _may_lack_directions(self) -> bool:
