@@ -275,6 +275,7 @@ def test_a_broken_image_and_an_empty_class_stop_no_command(folder, tmp_path):
         assert len(left_out) == 1, result.stderr
         assert "1 file cannot be read as an image and is left out" in left_out[0]
         assert "Class 'empty' is empty" in result.stderr
+        assert result.stderr.startswith("warning: ")  # before the work, which may be long
         assert invoke([*command, "--strict"]).stderr.endswith(
             f"Error: {broken} cannot be read as an image: it is damaged, or not an image of a known kind\n"
         )

@@ -197,14 +197,22 @@ _OF_THREADS = "`sklearn.utils.parallel.delayed` should be used with"
 @contextmanager
 def readable_errors() -> Iterator[None]:
     """Turn bad input into one line instead of a traceback, and warnings into lines on stderr, each once."""
+    with readable_warnings():
+        try:
+            yield
+        except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
+            raise click.ClickException(_message(error)) from error
+
+
+@contextmanager
+def readable_warnings() -> Iterator[None]:
+    """Turn warnings into lines on stderr at the end of the block, each once; around what comes before long work."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         # Where no shared memory can be written, as in some containers; its processes are not used here.
         warnings.filterwarnings("ignore", ".*joblib will operate in serial mode", UserWarning)
         try:
             yield
-        except (ValueError, OSError, ImportError, ArithmeticError, MemoryError) as error:
-            raise click.ClickException(_message(error)) from error
         finally:
             lines = [one_line(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
             for line in dict.fromkeys(line for line in lines if not line.startswith(_OF_THREADS)):

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ancr.cli.options import DATA_HOME, Reading, print_tables, readable_errors, say, say_of, takes_samples
+from ancr.cli.options import (
+    DATA_HOME,
+    Reading,
+    print_tables,
+    readable_errors,
+    readable_warnings,
+    say,
+    say_of,
+    takes_samples,
+)
 
 if TYPE_CHECKING:
     from ancr.comparison.result import Comparison
@@ -186,8 +195,9 @@ def compare(
         from ancr.comparison.split_sources import UserSource
 
         check_folder(output / "report.html", create=True)
-        samples = reading.samples()
-        source = UserSource(samples.labelled(), folds, reading.standardize, repeats, reading.kinds)
+        with readable_warnings():  # what was left out is said before hours of work, not after them
+            samples = reading.samples()
+            source = UserSource(samples.labelled(), folds, reading.standardize, repeats, reading.kinds)
         names = None if methods is None else [name.strip() for name in methods.split(",")]
         plans = plan_comparison(source, names, protocols or DEFAULT_PROTOCOLS, output)
         file = open_results(output, [source])

@@ -47,10 +47,21 @@ def audit_page(
     """
     from markupsafe import Markup, escape
 
+    held: set[int] = set()
+
+    def picture_of(index: int) -> Any:
+        """The picture of a sample where it comes first; later on, the number of the picture that the script copies."""
+        if index in held:
+            return Markup('<img alt="" data-of="{}">').format(index)
+        address = thumbnail(index) if thumbnail else None
+        if not address:
+            return ""
+        held.add(index)
+        return Markup('<img alt="" src="{}" data-picture="{}">').format(address, index)
+
     def shown(sample: dict[str, Any]) -> Any:
         """A sample with its picture, if there is one, its name and its weight."""
-        address = thumbnail(sample["index"]) if thumbnail else None
-        picture = Markup('<img alt="" src="{}">').format(address) if address else ""
+        picture = picture_of(sample["index"])
         weight = "" if sample.get("weight") is None else f" · weight {sample['weight']:.3f}"
         text = f"{sample['name']}" if "probability" in sample else f"{sample['name']} · {sample['label']}{weight}"
         values = shown_cells(cells(sample["index"])) if cells else ""

@@ -193,6 +193,8 @@ def test_a_folder_of_images_in_a_browser(photos, visit):
     images = page.locator("img")
     assert images.count() > 50
     assert images.evaluate_all(loaded)
+    # Each is in the file once, however many labels it speaks about.
+    assert (folder / "audit.html").read_text(encoding="utf-8").count("data:image/") <= 76 < images.count()
     assert cells.nth(4).locator("img").count() >= 1
     chances = [float(text) for text in page.locator("td.number").all_inner_texts()]
     assert chances == sorted(chances)

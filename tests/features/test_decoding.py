@@ -200,7 +200,7 @@ def shown(folder, samples, tmp_path_factory):
     out = tmp_path_factory.mktemp("audit")
     assert invoke(["audit", folder, "-o", out / "audit"]).exit_code == 0
     page = (out / "audit" / "audit.html").read_text(encoding="utf-8")
-    figures = re.findall(r'<figure><img alt="" src="([^"]+)"><figcaption>([^<]*?)</figcaption>', page)
+    figures = re.findall(r'<figure><img alt="" src="([^"]+)"[^>]*><figcaption>([^<]*?)</figcaption>', page)
     audited = {html.unescape(caption).split(" · ")[0].rpartition("/")[2]: address for address, caption in figures}
     report, studio = UserSource(samples, folds=2), Pictures(open_source(folder, features="pixels"))
 

@@ -28,6 +28,9 @@ document.getElementById("export").addEventListener("click", () => {
   link.click();
   exported = decisions();
 });
+// A picture is in this page once, however many labels it speaks against.
+const pictures = new Map([...document.querySelectorAll("img[data-picture]")].map(img => [img.dataset.picture, img.src]));
+document.querySelectorAll("img[data-of]").forEach(img => { img.src = pictures.get(img.dataset.of); });
 // Decisions are in this page alone until they are exported.
 window.addEventListener("beforeunload", event => { if (decisions() !== exported) event.preventDefault(); });
 told();
