@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import numpy as np
 import pytest
@@ -199,6 +201,11 @@ def test_it_starts_answers_and_ends_on_sigterm(penguins):
                     break
             answer = httpx.post(f"{found[0]}/predict", json={"rows": [ROW]}, timeout=60)
             assert answer.json()["predictions"][0]["label"] == "a"
+            # urllib closes, and reads nothing before all is sent.
+            huge = urllib.request.Request(f"{found[0]}/predict", b" " * (2**24 + 2**20))
+            with pytest.raises(urllib.error.HTTPError, match="413") as refused:
+                urllib.request.urlopen(huge, timeout=60)
+            assert json.load(refused.value) == {"error": "Only 16 MB can be sent at once."}
         finally:
             process.send_signal(signal.SIGTERM)
             _, complaints = process.communicate(timeout=60)

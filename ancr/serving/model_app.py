@@ -72,7 +72,6 @@ class ModelApp:
         """Refuse a request, or hand it on."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        app = self.app
 
         async def counting(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -83,14 +82,28 @@ class ModelApp:
             self._check_token(scope)
             receive = limited(scope, receive, self._most)
         except Refusal as refusal:
-            app = Json({"error": refusal.sentence}, refusal.status)
-        await app(scope, receive, counting)
+            refused = Json({"error": refusal.sentence}, refusal.status)
+            return await _to_the_end(refused, scope, receive, counting)
+        await self.app(scope, receive, counting)
 
     def _check_token(self, scope: Scope) -> None:
         wanted = f"Bearer {self._token}".encode()
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         if self._token and scope["path"] != "/health" and not hmac.compare_digest(given, wanted):
             raise Refusal(401, "the header Authorization must be 'Bearer' and the token")
+
+
+async def _to_the_end(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, then let the rest of the body come: a client that is cut off while it sends never reads the answer."""
+
+    async def sending(message: Any) -> None:
+        is_body = message["type"] == "http.response.body"
+        await send({**message, "more_body": True} if is_body else message)
+
+    await answer(scope, receive, sending)
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.body"})
 
 
 class _Endpoints:
