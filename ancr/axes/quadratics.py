@@ -215,7 +215,8 @@ class Quadratic:
 
     def squares(self, queries: Queries, codes: Array) -> Array:
         """All of the excess but the ℓ1 term, as a sum of squares, free of cancellation."""
-        value = self.ridge * row_squares(codes)
+        squares = row_squares(codes)  # infinite for large codes, which may be optimal without a ridge
+        value = self.ridge * squares if self.ridge else namespace(squares).zeros_like(squares)
         if self.surcharges is not None:
             squares = codes.multiply(codes) if issparse(codes) else codes * codes
             value += squares @ _in_kind_of(self.surcharges, value)

@@ -259,7 +259,9 @@ class BoundContext(CodedQueries):
         if problem.constraint.sums_to_one:
             slope = self.pull - self.slack - (level + self.code_slack)[:, None]
             slope, curvature = xp.clip(slope, 0.0, None), (lengths + self.span[:, None]) ** 2
-            gain = xp.max(slope * xp.minimum(slope / curvature, xp.ones_like(slope)), axis=1)
+            # Without curvature, as between equal atoms, all of the step may be taken.
+            share = xp.where(curvature > 0.0, slope / xp.where(curvature > 0.0, curvature, 1.0), 1.0)
+            gain = xp.max(slope * xp.minimum(share, xp.ones_like(slope)), axis=1)
             return gain > self.tolerated
         slope = xp.clip(self.pull - self.slack, 0.0, None)
         gain = xp.max(slope**2 / xp.where(lengths > 0.0, lengths, 1.0) ** 2, axis=1)

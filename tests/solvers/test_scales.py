@@ -355,3 +355,13 @@ def test_a_ridge_that_vanishes_in_safe_units_is_still_one(constraint):
     for units in (1.0, 1e150):
         assert not solve(atoms * units, queries * units, alpha=1e-150, constraint=constraint).verify().any()
     assert solve(atoms * 1e150, queries * 1e150, alpha=0.0, constraint=constraint).verify().all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("constraint", ["nonnegative", "free"])
+def test_codes_whose_squares_overflow_cost_nothing_without_a_ridge(constraint):
+    atoms, queries = np.full((2, 1), 1e-20, np.float32), np.ones((1, 1), np.float32)
+    found = solve(atoms, queries, alpha=0.0, constraint=constraint)
+    np.testing.assert_allclose(found.codes.sum(axis=1), 1e20, rtol=1e-6)
+    assert found.objective[0] < 1e-6
+    assert found.verify().all()
