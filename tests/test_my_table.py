@@ -269,6 +269,31 @@ def test_a_search_learns_the_columns_once(monkeypatch):
     assert fitted == [len(frame)]
 
 
+def test_a_fit_that_fails_leaves_a_pipeline_as_it_was(monkeypatch):
+    """Also where it fails, or is interrupted, after its columns were learned: they would not fit the classifier."""
+    frame, other = birds(), birds().assign(bill=0.0, mass=lambda frame: -frame["mass"])
+    pipeline = ancr.table_pipeline().fit(frame.drop(columns="species"), frame["species"])
+    expected, plan = pipeline.predict_proba(frame), pipeline[0].plan_
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        pipeline.fit(other.drop(columns="species"), frame["species"][:-1])
+
+    def interrupted(self, X, y):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ancr.ANCRClassifierCV, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.fit(other.drop(columns="species"), frame["species"])
+    assert pipeline[0].plan_ is plan
+    assert pipeline[-1].spaces is None
+    np.testing.assert_array_equal(pipeline.predict_proba(frame), expected)
+
+
+def test_columns_of_one_name_are_refused_however_it_is_written():
+    frame = pd.DataFrame(np.eye(4), columns=["1", "a", 1, "b"])
+    with pytest.raises(ValueError, match="several columns named '1'"):
+        ancr.table_pipeline(ancr.ANCRClassifier()).fit(frame, list("xxyy"))
+
+
 @pytest.mark.parametrize(("make", "label"), [(birds, "species"), (texts, "intent")])
 def test_the_defaults_of_python_and_command_line_are_the_same(make, label, tmp_path):
     half = np.arange(len(make())) // 4 % 2 == 0  # the texts begin in four ways, which both halves have

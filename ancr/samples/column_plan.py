@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ancr._core.messages import counted, joined
 from ancr.axes.spaces import Space
@@ -334,6 +334,8 @@ class TableColumns(TransformerMixin, BaseEstimator):
             plan = plan if plan.columns else replace(plan, columns=tuple(map(Column, names)))
         if not plan.used:
             raise ValueError(f"no column is left to learn from: {plan.described()}")
+        if y is not None:
+            check_consistent_length(rows, y)
         return names, rows, plan.settled(rows, y) if plan.standardize is None else plan
 
     def transform(self, X: Any) -> np.ndarray:

@@ -3,6 +3,7 @@
 A table of numbers alone is a matrix of floats; any other table is a matrix of objects. Files and frames come out alike.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,10 +118,11 @@ def frame_rows(
     wanted = list(present) if names is None else list(names)
     if missing := [name for name in wanted if name not in present]:
         raise ValueError(f"{where} lacks the columns {some(missing, 5)}; it has {some(list(present))}")
-    cells = {name: _cells(frame[present[name]]) for name in wanted}
-    for name, values in cells.items():
-        if values.ndim != 1:
+    many = Counter(map(str, frame.columns))  # 1 and "1" are one name in a file, too
+    for name in wanted:
+        if many[name] > 1:
             raise ValueError(f"{where} has several columns named {shown(name)}; rename or remove all but one")
+    cells = {name: _cells(frame[present[name]]) for name in wanted}
     chunk = Chunk(Path(where), 1, cells)
     return tuple(wanted), as_matrix([column.values() for column in read_columns([chunk], wanted, kinds)])
 

@@ -110,6 +110,16 @@ class TablePipeline(Pipeline):
         **params
             As for `sklearn.pipeline.Pipeline`.
         """
+        before = [(step, dict(vars(step))) for _, step in self.steps if hasattr(step, "__dict__")]
+        try:
+            return self._fit_steps(X, y, params)
+        except BaseException:  # columns of this table before a classifier of the last one would answer wrongly
+            for step, state in before:
+                vars(step).clear()
+                vars(step).update(state)
+            raise
+
+    def _fit_steps(self, X: Any, y: Any, params: dict[str, Any]) -> "TablePipeline":
         search = self[-1]
         if not chooses_spaces(search):
             return super().fit(X, y, **params)
