@@ -121,7 +121,8 @@ class Certificate:
         if dictionary.is_non_numpy or not dictionary.has_coordinates or LONG_EPS >= EPS:
             return bound
         better, rows = np.array(bound), np.flatnonzero(~((bound <= context.tolerated) | context.is_refuted))
-        nearest = np.argsort(bound[rows] / context.tolerated[rows], kind="stable")
+        with np.errstate(divide="ignore"):  # where nothing is tolerated, a bound is far from it
+            nearest = np.argsort(bound[rows] / context.tolerated[rows], kind="stable")
         for row in rows[nearest[: _MOST_ENTRIES // (dictionary.n_atoms * dictionary.dimension)]].tolist():
             one = context.row(row)
             long_rows = self._rows_in_long(queries.rows[row : row + 1], one)

@@ -125,9 +125,9 @@ class Hessian:
             return inverse * self.times((inverse * weights)[None, :])[0]
 
         weights = present / max(present.sum(), 1)
-        image = scaled(weights) - self._image_rounding(weights)
-        if not self.problem.quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
-            with np.errstate(all="ignore"):  # where there is no e, whatever comes out is refused below
+        with np.errstate(all="ignore"):  # where there is no e, whatever comes out is refused below
+            image = scaled(weights) - self._image_rounding(weights)
+            if not self.problem.quadratic.ridge and image[present].min(initial=np.inf) <= 0.0:
                 weights, _ = cg(LinearOperator((n, n), scaled, dtype=np.float64), 1.0 * present, maxiter=200)
                 image = scaled(weights) - self._image_rounding(weights)
         if not present.any():

@@ -251,7 +251,7 @@ class CoordinateQueries(Queries):
         if beyond_nearest:
             far = own > xp.max(of_atoms)
             apart = xp.where(far, of_atoms - products, apart)
-            terms = xp.where(far, of_atoms + 2.0 * xp.sqrt(own * of_atoms), terms)
+            terms = xp.where(far, of_atoms + 2.0 * xp.sqrt(own) * xp.sqrt(of_atoms), terms)
             apart = apart - xp.min(apart, axis=1, keepdims=True)
         return apart, rounding * terms
 
@@ -382,7 +382,7 @@ class GramQueries(Queries):
     def squared_distances(self, beyond_nearest: bool = False) -> tuple[Array, Array]:
         """k(y, y) − 2k(x, y) + k(x, x)."""
         own, of_atoms, xp = self.squares[:, None], self.dictionary.squares, namespace(self.squares)
-        apart, product = of_atoms - 2.0 * in_double(self.cross), 2.0 * xp.sqrt(own * of_atoms)
+        apart, product = of_atoms - 2.0 * in_double(self.cross), 2.0 * xp.sqrt(own) * xp.sqrt(of_atoms)
         rounding = (self.dictionary.dimension + 8) * _EPS + 2.0 * self.rounding
         if beyond_nearest:
             return apart - xp.min(apart, axis=1, keepdims=True), rounding * (of_atoms + product)

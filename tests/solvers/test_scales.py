@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 from sklearn.datasets import load_digits
 
 import ancr
-from ancr import ACRClassifier, ANCRClassifier, Space, solve
+from ancr import ACRClassifier, ANCRClassifier, Locality, Space, solve
 from ancr.certificate.hessian import Hessian
 from ancr.certificate.rounding import BoundContext, LongBoundContext
 from ancr.dictionary.mercer import RBF
@@ -365,3 +365,19 @@ def test_codes_whose_squares_overflow_cost_nothing_without_a_ridge(constraint):
     np.testing.assert_allclose(found.codes.sum(axis=1), 1e20, rtol=1e-6)
     assert found.objective[0] < 1e-6
     assert found.verify().all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("units", "options"),
+    [
+        (1e100, {"alpha": 1e-12, "constraint": "affine"}),  # reaches every query, beside which the ridge is lost
+        (1e100, {"alpha": 1.0, "prices": Locality(0.1)}),
+        (1e-161, {"alpha": 1e-6, "constraint": "nonnegative"}),
+    ],
+)
+def test_certificates_at_any_scale_come_without_a_warning(units, options):
+    rng = np.random.default_rng(0)
+    atoms, queries = np.abs(rng.standard_normal((20, 9))), np.abs(rng.standard_normal((3, 9)))
+    solution = solve(units * atoms, units * np.vstack([queries, 3.0 * atoms[:1]]), **options)
+    assert not np.isnan(solution.gap).any()
