@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ancr._core.locations import WrongTreeError, describe_tree
+from ancr._core.messages import counted
 from ancr.samples.sample_set import DataWarning, Samples
 from ancr.samples.table_files import Table, some
 
@@ -63,7 +64,8 @@ def folder_images(root: Path, follow_links: bool = True) -> Found:
             if len(rows) == before and folder != part:
                 _warn(f"Class {folder.name!r} is empty: {folder} holds no image")
     if outside:
-        _warn(f"{len(outside)} links lead out of the folder and were left out: {some(outside, 5, 400)}")
+        lead, were = counted(len(outside), "link leads", "links lead"), "was" if len(outside) == 1 else "were"
+        _warn(f"{lead} out of the folder and {were} left out: {some(outside, 5, 400)}")
     if not rows:
         trouble = "holds no image" if ignored or parts else "is empty"
         raise WrongTreeError(f"{root} {trouble}, but expected one sub-folder of images per class")
