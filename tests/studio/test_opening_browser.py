@@ -134,7 +134,7 @@ def test_a_table_from_dropping_to_export(process, animals, visit):
     page.select_option("#label-column", "species")
     page.wait_for_function("() => document.querySelector('.preview .lead').textContent.includes('90 with a label')")
     plan = page.inner_text(".plan")
-    assert "left out: identifier" in plan
+    assert "left out: identifier; choose “name of the row” to call rows by it" in plan
     assert "left out: constant" in plan
     assert "11 missing" in plan
     page.get_by_label("id", exact=True).select_option("id")

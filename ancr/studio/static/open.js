@@ -139,7 +139,7 @@ function Far({ text, far, cancel }) {
 
 function Column({ column, place }) {
   const { name, kind, why, gaps, values } = column, id = `kind-${place}`, isRole = kind in ROLES;
-  const notes = [why && `left out: ${why}`, gaps && `${count(gaps)} missing`].filter(Boolean);
+  const notes = [why && `left out: ${why}${why === "identifier" ? "; choose “name of the row” to call rows by it" : ""}`, gaps && `${count(gaps)} missing`].filter(Boolean);
   const changed = wanted.kinds && name in wanted.kinds;
   const isFixed = kind === "label" || !name;
   return html`<li><div>${isFixed ? html`<strong>${name || "(no name)"}</strong>` : html`<label for=${id}>${name}</label>`}<div class="quiet">${values.join(" · ")}</div>${notes.length > 0 && html`<div class="note">${notes.join(", ")}</div>`}</div>
