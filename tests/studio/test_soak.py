@@ -34,22 +34,21 @@ pytestmark = [
     pytest.mark.all,
     pytest.mark.skipif(sys.platform != "linux", reason="a full disk is made by a limit of Linux"),
 ]
-# What a page shows: the sample, its picture in pixels and the file of its full size, and what is wrong.
+# What a page shows: the sample, its picture in pixels and the file of its full size.
 SEEN = """async () => {
     const name = document.querySelector('#current')?.textContent, image = document.querySelector('#current-box img');
-    const alert = document.querySelector('#alert').textContent;
     const coded = (bytes) => btoa(String.fromCharCode(...bytes));
     const cells = [...document.querySelectorAll('#current-box dd')].map((one) => one.textContent);
     const keys = [...document.querySelectorAll('.classes kbd')].map((one) => one.textContent);
-    if (!name || !image) return { name, alert, cells, keys };
+    if (!name || !image) return { name, cells, keys };
     const id = image.src.split('/').pop();
     await image.decode().catch(() => {});
-    if (!image.naturalWidth) return { name, alert, id, keys };
+    if (!image.naturalWidth) return { name, id, keys };
     const canvas = new OffscreenCanvas(SIDE, SIDE), brush = canvas.getContext('2d');
     brush.drawImage(image, 0, 0, SIDE, SIDE);
     const answer = await fetch(`/api/picture/${id}?full=1`).catch(() => null);
     const file = answer?.ok ? coded(new Uint8Array(await answer.arrayBuffer())) : null;
-    return { name, alert, id, keys, pixels: coded(brush.getImageData(0, 0, SIDE, SIDE).data), file };
+    return { name, id, keys, pixels: coded(brush.getImageData(0, 0, SIDE, SIDE).data), file };
 }""".replace("SIDE", str(SIDE))
 GONE_ON = """before => document.querySelector('#current')?.textContent !== before
     || document.querySelector('#alert').textContent"""
@@ -141,7 +140,6 @@ class Person:
         """Look at the sample, then label it: by a key where there is one, every fifth time by a word; or skip it."""
         seen = self.page.evaluate(SEEN)
         self.told.look(seen)
-        self.told.sentences |= {seen["alert"]} - {""}
         self.before = seen["name"]
         if self.before is None:
             return
@@ -161,6 +159,7 @@ class Person:
         """Until the page shows another sample, or says what is wrong."""
         if self.before is not None:
             self.page.wait_for_function(GONE_ON, arg=self.before, timeout=WAIT)
+            self.told.sentences |= {self.page.text_content("#alert")} - {""}
 
 
 class Soak:
