@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from ancr import __version__
 from ancr._core.messages import shown_chance
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def render(package: str, template: str, **content: Any) -> str:
 def render_page(package: str, template: str, **content: Any) -> str:
     """Render a template that shows the version and the date."""
     today = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return render(package, template, version=version("ancr"), today=today, **content)
+    return render(package, template, version=__version__, today=today, **content)
 
 
 @cache

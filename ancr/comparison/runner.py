@@ -30,6 +30,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from ancr import __version__
 from ancr._core.arrays import concat
 from ancr._core.messages import counted, joined, one_line, shown_time
 from ancr._core.progress import progress_bars
@@ -402,9 +403,9 @@ def preparation(classifier: Any) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries used."""
-    libraries = ("ancr", "numpy", "scipy", "scikit-learn", "numba")
-    return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+    """Versions of Python, of this package, which need not be installed, and of the libraries used."""
+    libraries = ("numpy", "scipy", "scikit-learn", "numba")
+    return {"python": platform.python_version(), "ancr": __version__, **{name: version(name) for name in libraries}}
 
 
 def predict_certified(classifier: Any, queries: np.ndarray) -> tuple[Any, Callable[[], float | None]]:

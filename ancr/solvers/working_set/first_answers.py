@@ -23,8 +23,8 @@ from ancr.dictionary.products import Queries
 from ancr.solvers.working_set.device import DeviceWorkingSet
 from ancr.solvers.working_set.host import HostWorkingSet, refuses
 
-# Seconds of processor time in lock-step rounds after which compiling, which takes about thrice as long, is worth it.
-_WORTH_COMPILING = 5.0
+# Seconds of processor time in lock-step rounds after which compiling, which takes about twice as long, is worth it.
+_WORTH_COMPILING = 10.0
 # Seconds that a query usually takes, for any number of atoms and for each of them; what it took counts afterwards.
 _PER_QUERY, _PER_ATOM = 1e-4, 2e-6
 # Supports of dense codes would outgrow the working sets; kernels without H are for more atoms than small work has.
