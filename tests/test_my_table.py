@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 
@@ -382,6 +383,9 @@ def test_compare_takes_kinds_and_counts_rows_as_the_command_line_does(tmp_path):
         (["31.01.2024", "01.02.2024", "02.02.2024"], "date"),
         (["1/31/2024", "2/1/2024", None], "date"),
         (["31/1/2024", "2/1/2024", None], "date"),
+        (["2024-01-31", "01.02.2024", None, "2024-01-31"], "left out"),
+        (["2024-01-31", "2024-02-01", "unknown", None], "left out"),
+        (["2024-01-31", "unknown", "never", None], "category"),
         (["red", "blue", "red"], "category"),
         (["none", "-", "none"], "category"),
         (["the first of three texts", "a second one of them", "and this is the last"], "text"),
@@ -394,6 +398,25 @@ def test_compare_takes_kinds_and_counts_rows_as_the_command_line_does(tmp_path):
 def test_kinds_of_columns(cells, kind):
     rows = np.array([cells, [1.0, 2.5] * (len(cells) // 2) + [0.5] * (len(cells) % 2)], dtype=object).T
     assert columns_of(rows, ["this", "other"])[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("stray", "why"),
+    [
+        ("01.02.2024", "'01.02.2024' is not written like '2024-01-31'; write all dates alike, or leave cells empty"),
+        ("some day", "'some day' is not written like '2024-01-31'"),
+    ],
+)
+def test_dates_that_are_not_written_alike_are_named(stray, why):
+    days = ["2024-01-31", "2024-02-29", None, stray]
+    rows = np.array([days, [1.0, 2.5, 1.5, 0.5]], dtype=object).T
+    assert ColumnPlan.of(rows, ["day", "size"]).left_out == "left out: day (dates that are not written alike)"
+    assert [column.kind for column in columns_of(rows, ["day", "size"], {"day": "category"})] == ["category", "number"]
+    with pytest.raises(ValueError, match=f"column 'day' cannot be read as dates: {re.escape(why)}"):
+        columns_of(rows, ["day", "size"], {"day": "date"})
+    rows[:, 0] = ["red", "blue", "red", "green"]
+    with pytest.raises(ValueError, match="cannot be read as dates: 'red' is no date that is known"):
+        columns_of(rows, ["day", "size"], {"day": "date"})
 
 
 def test_identifiers_go_by_name_too():

@@ -8,8 +8,16 @@ from typing import Any
 
 
 def one_line(error: BaseException | str) -> str:
-    """The message of an error in one line; its type if it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """The message of an error in one line; with its type if it is a key alone, its type if it has none.
+
+    Examples
+    --------
+    >>> from ancr._core.messages import one_line
+    >>> one_line(KeyError("width"))
+    "KeyError: 'width'"
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if isinstance(error, KeyError) else text or type(error).__name__
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -21,6 +21,8 @@ _NO = frozenset({"no", "n", "false", "f", "off", "nein", "non", "não", "nao"})
 # Besides ISO 8601, which has no format. The order decides where several fit: the American one before the others.
 _DATES = ("%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%b %d, %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S")
+_FORMS = ("", *(day + time for day in _DATES for time in _TIMES))
+_MIXED_DATES, _LOOKED_AT = "dates that are not written alike", 100
 # Texts say something in several words, and most differ; names of rows nearly all differ.
 _WORDS_OF_A_TEXT, _DIFFERENT_TEXTS, _DIFFERENT_NAMES, FEW_ROWS = 3.0, 0.5, 0.95, 20
 # From this share of gaps on, that a value is missing is a column of its own.
@@ -40,7 +42,7 @@ class Column:
     kind : {"number", "yes/no", "date", "category", "text", "left out"}
         What it is.
     why : str
-        Why it is left out: ``"constant"``, ``"empty"``, ``"identifier"`` or ``"as asked"``.
+        Why it is left out: ``"constant"``, ``"empty"``, ``"identifier"``, ``"as asked"`` …
     form : str
         How dates are written, for `datetime.strptime`; empty for ISO 8601.
     gaps : bool
@@ -148,7 +150,7 @@ def _column(name: str, cells: np.ndarray, asked: str) -> Column:
     if asked:
         form = _date_form(set(present)) if asked == "date" else ""
         if form is None:
-            raise ValueError(f"column {name!r} has no dates that can be read, such as {shown(str(present[0]))}")
+            raise ValueError(f"column {name!r} cannot be read as dates: {_why_no_dates(present.tolist())}")
         return Column(name, asked, form=form, gaps=gaps)
     if len(cells) and not len(present):
         return Column(name, "left out", "empty")
@@ -167,6 +169,8 @@ def _words_column(name: str, words: list[str], gaps: bool) -> Column:
     form = _date_form(different)
     if form is not None:
         return Column(name, "date", form=form, gaps=gaps)
+    if _best_date_form(words) is not None:  # neither categories nor names of rows
+        return Column(name, "left out", _MIXED_DATES)
     share = len(different) / len(words)
     if share >= _DIFFERENT_TEXTS and _mean_words(words) >= _WORDS_OF_A_TEXT:
         return Column(name, "text")
@@ -248,8 +252,22 @@ def _truth_or_none(word: str | None) -> float | None:
 
 def _date_form(words: set[str]) -> str | None:
     """The first format in which all words are dates: empty for ISO 8601; None if there is none."""
-    forms = ["", *(day + time for day in _DATES for time in _TIMES)]
-    return next((form for form in forms if all(_days(word, form) is not None for word in words)), None)
+    return next((form for form in _FORMS if all(_days(word, form) is not None for word in words)), None)
+
+
+def _best_date_form(words: Sequence[str]) -> str | None:
+    """The format of most dates, where most of the first words are dates, but not all of one format; otherwise None."""
+    some = list(dict.fromkeys(words))[:_LOOKED_AT]
+    dates = {form: {word for word in some if _days(word, form) is not None} for form in _FORMS}
+    return max(_FORMS, key=lambda form: len(dates[form])) if 2 * len(set().union(*dates.values())) > len(some) else None
+
+
+def _why_no_dates(words: Sequence[str]) -> str:
+    form = _best_date_form(words)
+    if form is None:
+        return f"{shown(str(words[0]))} is no date that is known"
+    (date, *_), (stray, *_) = ([word for word in words if (_days(word, form) is None) == odd] for odd in (False, True))
+    return f"{shown(stray)} is not written like {shown(date)}; write all dates alike, or leave cells empty"
 
 
 def _days(word: str, form: str) -> float | None:

@@ -394,7 +394,8 @@ def read_queries(
     for samples in parts:
         if width not in (None, samples.vectors.shape[1]):
             found = samples.vectors.shape[1]
-            raise ValueError(f"{path} has vectors of {found} numbers, but the model was trained on {width}")
+            on = f"images ({features})" if of_images(features) else width
+            raise ValueError(f"{path} has vectors of {found} numbers, but the model was trained on {on}")
         yield samples
 
 

@@ -153,7 +153,8 @@ class Samples:
             only = f": {str(self.class_names[present[0]])!r}" if len(present) else ""
             where = Path(self.origin).name or "y"
             many = counted(len(present), "class", "classes")
-            raise ValueError(f"{where} holds {many}{only}, but at least two are needed")
+            expected = ", one sub-folder of images for each" if self.image_paths else ""
+            raise ValueError(f"{where} holds {many}{only}, but at least two are needed{expected}")
         return kept
 
     def plan(
