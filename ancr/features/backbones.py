@@ -21,6 +21,7 @@ from urllib.parse import urlparse
 from urllib.request import getproxies
 
 from ancr._core.files import PathLike
+from ancr._core.messages import counted
 
 # Where the weights of timm and of torchvision are, and how many seconds may pass until a host answers.
 _HUB, _PYTORCH, _PATIENCE = "huggingface.co", "download.pytorch.org", 1.5
@@ -109,8 +110,9 @@ def check_weights_in_reach(name: str, weights: PathLike | None) -> None:
     """Raise a ConnectionError if weights are not on this machine and their host cannot be reached.
 
     Of the default weights it is found out before torch is imported, which takes seconds: where no file could be theirs,
-    none is looked for. Whether a name of others is right only their library knows.
+    none is looked for. Whether a name of others is right only their library knows; a file that is named must exist.
     """
+    _weights_file(weights)
     if weights != "default" or find_spec("torch") is None or _may_be_here(name) or getproxies():
         return
     host = _PYTORCH if name in TORCHVISION_BACKBONES else _HUB
@@ -275,17 +277,29 @@ def _weights_file(weights: PathLike | None) -> Path | None:
 
 
 def _load_file(module: Module, path: Path, strict: bool = True) -> None:
+    named = f"weights={str(path)!r}"
+    try:
+        state = _read_weights(path)
+    except Exception as error:  # of many kinds, with advice to turn off what protects from code in a file
+        expected = "expected a state_dict that torch.save wrote, or .safetensors"
+        raise ValueError(f"{named} cannot be read as weights; {expected}") from error
+    try:
+        report = module.load_state_dict(state, strict=False)
+    except (RuntimeError, TypeError) as error:  # other shapes, each in a line after the first
+        raise ValueError(f"{named} is of another network: {str(error).splitlines()[-1].strip()}") from error
+    unexpected = report.unexpected_keys if strict else []
+    for does, names in (("lacks", report.missing_keys), ("is of another network: it also has", unexpected)):
+        if names:
+            raise ValueError(f"{named} {does} {counted(len(names), 'tensor')}, such as {', '.join(names[:5])}")
+
+
+def _read_weights(path: Path) -> Any:
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
-        state = load_file(path)
-    else:
-        state = import_torch().load(path, map_location="cpu", weights_only=True)
-    state = state.get("state_dict", state)
-    report = module.load_state_dict(state, strict=strict)
-    if report.missing_keys:
-        missing = ", ".join(report.missing_keys[:5])
-        raise ValueError(f"weights={str(path)!r} lacks {len(report.missing_keys)} tensors, such as {missing}")
+        return load_file(path)
+    state = import_torch().load(path, map_location="cpu", weights_only=True)
+    return state.get("state_dict", state)
 
 
 def _digest(module: Module) -> str:

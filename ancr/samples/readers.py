@@ -394,7 +394,7 @@ def read_queries(
     for samples in parts:
         if width not in (None, samples.vectors.shape[1]):
             found = samples.vectors.shape[1]
-            on = f"images ({features})" if of_images(features) else width
+            on = f"images ({features})" if of_images(features) else str(width)
             raise ValueError(f"{path} has vectors of {found} numbers, but the model was trained on {on}")
         yield samples
 

@@ -161,9 +161,21 @@ def test_weights_from_a_file(torch, torchvision, pixels, tmp_path):
     features = DeepFeatures("alexnet", weights=tmp_path / "weights.pth", **options).transform(pixels)
     other = DeepFeatures("alexnet", weights=None, random_state=5, **options).transform(pixels)
     np.testing.assert_array_equal(features, other)
-    torch.save({}, tmp_path / "empty.pth")
-    with pytest.raises((ValueError, RuntimeError), match=r"features\.0\.weight"):
-        DeepFeatures("alexnet", weights=tmp_path / "empty.pth", **options).transform(pixels)
+    state = model.state_dict()
+    for name, content, message in (
+        ("empty", {}, r"lacks 16 tensors, such as features\.0\.weight"),
+        ("list", [1, 2], "cannot be read as weights; expected a state_dict"),
+        ("more", {**state, "head": state["classifier.6.bias"]}, "another network: it also has 1 tensor, such as head"),
+        ("shape", {**state, "classifier.6.bias": torch.zeros(3)}, r"another network: size mismatch for classifier\.6"),
+    ):
+        torch.save(content, tmp_path / f"{name}.pth")
+        with pytest.raises(ValueError, match=message) as error:
+            DeepFeatures("alexnet", weights=tmp_path / f"{name}.pth", **options).transform(pixels)
+        assert "\n" not in str(error.value)
+    for name in ("damaged.pth", "damaged.safetensors"):
+        (tmp_path / name).write_bytes(b"no weights")
+        with pytest.raises(ValueError, match=f"{name}' cannot be read as weights"):
+            DeepFeatures("alexnet", weights=tmp_path / name, **options).transform(pixels)
 
 
 def test_clone_pickle_and_pipeline(timm, paths):
