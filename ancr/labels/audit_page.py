@@ -47,21 +47,11 @@ def audit_page(
     """
     from markupsafe import Markup, escape
 
-    held: set[int] = set()
-
-    def picture_of(index: int) -> Any:
-        """The picture of a sample where it comes first; later on, the number of the picture that the script copies."""
-        if index in held:
-            return Markup('<img alt="" data-of="{}">').format(index)
-        address = thumbnail(index) if thumbnail else None
-        if not address:
-            return ""
-        held.add(index)
-        return Markup('<img alt="" src="{}" data-picture="{}">').format(address, index)
+    pictures = _Pictures(thumbnail)
 
     def shown(sample: dict[str, Any]) -> Any:
         """A sample with its picture, if there is one, its name and its weight."""
-        picture = picture_of(sample["index"])
+        picture = pictures.of(sample["index"])
         weight = "" if sample.get("weight") is None else f" · weight {sample['weight']:.3f}"
         text = f"{sample['name']}" if "probability" in sample else f"{sample['name']} · {sample['label']}{weight}"
         values = shown_cells(cells(sample["index"])) if cells else ""
@@ -98,6 +88,24 @@ def audit_page(
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'",
     )
+
+
+class _Pictures:
+    """Pictures of samples, each in the page once: where it comes again, the script copies it."""
+
+    def __init__(self, thumbnail: Callable[[int], str | None] | None) -> None:
+        self._thumbnail, self._held = thumbnail, set[int]()
+
+    def of(self, index: int) -> Any:
+        from markupsafe import Markup
+
+        if index in self._held:
+            return Markup('<img alt="" data-of="{}">').format(index)
+        address = self._thumbnail(index) if self._thumbnail else None
+        if not address:
+            return ""
+        self._held.add(index)
+        return Markup('<img alt="" src="{}" data-picture="{}">').format(address, index)
 
 
 def _harmless_json(value: Any) -> str:

@@ -199,7 +199,7 @@ TABLES = [
     *_table("a kind of column", GOOD, "column 'a' cannot be 'colour'; choose from number", "--column a=colour"),
     *_table("no such column", GOOD, "there is no column 'grape'; there are a, b", "--drop grape"),
     *_table("an open option", GOOD, "--column 'a', but expected COLUMN=KIND", "--column a"),
-    *_table("no dates", GOOD, "column 'a' cannot be read as dates: '0.3' is no date that is known", "--column a=date"),
+    *_table("no dates", GOOD, "column 'a' cannot be read as dates: '0' is no date that is known", "--column a=date"),
     *_table("infinite", "a,b,label\n1,2,x\n3,inf,y\n", "row 2 (line 3), column 'b': 'inf' is infinite"),
     *_table("overflow", "a,b,label\n1,2,x\n3,1e999,y\n", "row 2 (line 3), column 'b': '1e999' is infinite"),
     *_table("decimal comma", 'a,label\n"1,5",x\n2,y\n', "row 1 (line 2), column 'a': '1,5' is not a number"),
