@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ancr._core.arrays import (
     take_rows,
     to_numpy,
 )
+from ancr._core.threads import aside
 from ancr.dictionary.atoms import Atoms, BaseDictionary, bounds_of, kind_of_labels
 
 
@@ -158,7 +160,8 @@ def gram_of(atoms: Array) -> Array:
     # In blocks of rows, half of them by symmetry: a single call for 16,000 atoms crashes some builds of BLAS.
     for start in range(0, len(atoms), 2048):
         rows, before = slice(start, start + 2048), slice(0, start)
-        np.matmul(atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+        product = partial(np.matmul, atoms[rows], atoms[: start + 2048].T, out=gram[rows, : start + 2048])
+        aside(product, 2.0 * 2048 * atoms[: start + 2048].size)
         gram[before, rows] = gram[rows, before].T
     return gram
 
@@ -166,4 +169,6 @@ def gram_of(atoms: Array) -> Array:
 def scatter_of(rows: Array) -> Array:
     """XXᵀ of atoms as rows, in double precision."""
     rows = in_double(rows)
-    return rows.T @ rows
+    if is_non_numpy(rows):
+        return rows.T @ rows
+    return aside(lambda: rows.T @ rows, float(rows.shape[1]) * rows.size)

@@ -11,6 +11,7 @@ from ancr._core.psd import psd_inverse, psd_inverse_on_plane, psd_solver, psd_so
 from ancr.axes.problem import Problem
 from ancr.axes.quadratics import Quadratic
 from ancr.certificate.solution import Solution
+from ancr.dictionary.gram import scatter_of
 from ancr.dictionary.products import Queries
 from ancr.dictionary.terms import Terms
 from ancr.solvers.contract import Solver
@@ -220,7 +221,7 @@ def ridge_operator(atoms: Array, quadratic: Quadratic, held: Array | None = None
     if held is not None:
         side = xp.asarray(held, copy=True)
     else:
-        side = double.T @ double if d < n else double @ double.T
+        side = scatter_of(double if d < n else double.T)
     if share is not None and d >= n:
         side = _made_definite(side, share / scale)
     side = add_to_diagonal(side, ridge)

@@ -50,6 +50,13 @@ def whitening(dictionary: BaseDictionary, shift: float) -> Whitened:
     if not dictionary.has_coordinates:
         without = WhitenedDictionary.of(dictionary, shift)
         return Whitened(without, without.leverage)
+    if dictionary.is_non_numpy:
+        return _by_factor(dictionary, shift)
+    n, d = dictionary.atoms.shape
+    return aside(lambda: _by_factor(dictionary, shift), float(n) * d * min(n, d))
+
+
+def _by_factor(dictionary: BaseDictionary, shift: float) -> Whitened:
     rows, basis = _in_their_span(in_double(dictionary.atoms))
     factor = _factor(rows, shift)
     whitened, inverse = solve_lower(factor, rows.T).T, solve_lower(factor, identity_like(factor)).T

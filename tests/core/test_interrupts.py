@@ -59,6 +59,16 @@ CALLS = {
         big = rng.normal(size=(9000, 20)); labels = np.arange(9000) % 3
         long(lambda: clf.fit(big, labels), clf)
     """,
+    "fit of many columns": """
+        clf = RepresentationClassifier(constraint="free").fit(X[small], y[small])
+        big = rng.normal(size=(12000, 4000)).astype(np.float32); labels = np.arange(12000) % 3
+        long(lambda: clf.fit(big, labels), clf)
+    """,
+    "relaxed fit of many columns": """
+        clf = ANCRClassifier(relaxation=0.1).fit(X[small], y[small])
+        big = rng.normal(size=(12000, 4000)).astype(np.float32); labels = np.arange(12000) % 3
+        long(lambda: clf.fit(big, labels), clf)
+    """,
     "cross-validation": """
         clf = ANCRClassifierCV().fit(X[small], y[small])
         long(lambda: clf.fit(X, y), clf)
