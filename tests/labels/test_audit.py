@@ -270,6 +270,24 @@ def test_a_class_of_one_sample_is_not_judged(digits):
     assert not audit.is_error(0.01)[5]
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("estimator", [RELAXED, ancr.CRCClassifier(), ancr.NRCClassifier()])
+def test_no_score_is_infinite_in_many_classes_of_few_samples(estimator, grouped):
+    """As of spoken letters: 26 classes in many columns, of which one is alone in its class and cannot be judged."""
+    rng = np.random.default_rng(0)
+    y = np.append(np.repeat(np.arange(25), 6), 25)
+    X = np.clip(0.4 * rng.normal(size=(26, 617))[y] + 0.3 * rng.normal(size=(len(y), 617)), -1.0, 1.0)
+    wrong = np.arange(0, 150, 10)
+    given = y.copy()
+    given[wrong] = (given[wrong] + 1) % 25
+    audit = ancr.audit_labels(X, given, estimator=estimator, groups=np.arange(len(y)) % 5 if grouped else None)
+    np.testing.assert_array_equal(audit.cannot_be_judged, [150])
+    np.testing.assert_array_equal(np.flatnonzero(~np.isfinite(audit.score)), [150])
+    np.testing.assert_array_equal(np.flatnonzero(~np.isfinite(audit.probability)), [150])
+    assert set(audit.ranking[:15]) == set(wrong)
+    assert audit.ranking[-1] == 150
+
+
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
