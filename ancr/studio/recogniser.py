@@ -1,6 +1,7 @@
 """Answers: the label of a query, how sure it is, and the samples that decided, with the labels of this moment."""
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,7 +160,9 @@ class Snapshot:
     def estimate(self) -> Estimate:
         """Accuracy, temperatures and trust, by leave-one-out where that needs no refit and otherwise in folds."""
         part = self.some(MOST_LEFT_OUT)
-        search = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels)
+        with warnings.catch_warnings():  # whoever has just begun to label is told nothing about settings in Python
+            warnings.filterwarnings("ignore", "every class in y has one sample")
+            search = _search_of_one(self.classifier).fit(part.vectors()[0], part.labels)
         held, temperatures = search.held_out_, search.best_estimator_.temperatures
         trust = Trust.learn(held.decisions, held.labels, temperatures, PRECISION)
         claims = Claims.of(np.asarray(trust.confidence(held.decisions)), np.asarray(held.right))

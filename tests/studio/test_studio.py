@@ -165,6 +165,7 @@ def test_guesses_can_be_accepted_at_once_and_taken_back_at_once(client):
     assert client.get("/api/state").json()["labelled"] == before["labelled"]
 
 
+@pytest.mark.filterwarnings("error:every class")  # which ends up in the terminal
 def test_nothing_is_ticked_before_claims_are_checked(tmp_path, make_studio, make_client):
     """Iris with two labels: the classifier is sure of everything, and nothing supports that."""
     X, y = load_iris(return_X_y=True)
