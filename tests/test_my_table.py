@@ -220,6 +220,21 @@ def test_an_audit_shows_the_values_of_rows(tmp_path):
     assert f"island {row['island']}" in (tmp_path / "out" / "audit.html").read_text()
 
 
+def test_an_audit_is_the_same_from_python_and_command_line(tmp_path):
+    frame = birds()
+    path = write(frame, tmp_path / "birds.csv")
+    assert invoke(["audit", path, "--label", "species", "-o", tmp_path / "out"]).exit_code == 0
+    rows = predicted(tmp_path / "out" / "audit.csv")
+    pipeline = ancr.table_pipeline().fit(frame.drop(columns="species"), frame["species"])
+    prepared = pipeline[:-1].transform(frame)
+    audit = ancr.audit_labels(prepared, frame["species"], estimator=pipeline[-1].best_estimator_)
+    np.testing.assert_allclose([float(row["score"]) for row in rows], audit.score[audit.ranking], rtol=1e-3, atol=1e-5)
+    assert [row["suggested"] for row in rows] == audit.suggested[audit.ranking].tolist()
+    for refused in (ancr.ANCRClassifierCV().fit, ancr.ANCRClassifier().fit, ancr.audit_labels):
+        with pytest.raises(ValueError, match=r"X: could not convert string to float: .*; ancr\.table_pipeline"):
+            refused(frame.drop(columns="species"), frame["species"])
+
+
 def test_a_table_of_texts_is_a_first_class_case(tmp_path):
     pytest.importorskip("starlette")
     frame = texts()

@@ -1,5 +1,7 @@
 """Validation of samples and labels, for what scikit-learn's own checks do not accept."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,18 @@ def is_checked(samples: Any, dtypes: Any) -> bool:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(samples.sum()))
+
+
+@contextmanager
+def hinting_at_tables() -> Iterator[None]:
+    """Say what takes words where samples should be numbers."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        hint = "ancr.table_pipeline() takes tables with categories, dates and texts as they are"
+        raise ValueError(f"X: {error}; {hint}") from error
 
 
 def check_rows(samples: Array, name: str = "X", dtype: Any = None) -> Array:

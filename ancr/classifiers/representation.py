@@ -35,7 +35,7 @@ from ancr._core.arrays import (
     namespace,
     to_numpy,
 )
-from ancr._core.checks import check_rows
+from ancr._core.checks import check_rows, hinting_at_tables
 from ancr._core.column_scales import warn_of_dominant_column
 from ancr._core.messages import plain
 from ancr.axes.problem import Problem
@@ -264,7 +264,8 @@ class CodingClassifier(ClassifierMixin, Written):
         if is_non_numpy(X):
             X = check_rows(X, dtype=None)
         else:
-            X, y = check_X_y(X, to_numpy(y), accept_sparse="csr", dtype=_DTYPES, estimator=self)
+            with hinting_at_tables():
+                X, y = check_X_y(X, to_numpy(y), accept_sparse="csr", dtype=_DTYPES, estimator=self)
         number = X.shape[1]
         if sparse.issparse(X):
             coordinates = SparseSamples(X)

@@ -16,7 +16,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
 from ancr._core.arrays import Array, to_numpy
-from ancr._core.checks import check_labels
+from ancr._core.checks import check_labels, hinting_at_tables
 from ancr._core.messages import naming, shown_chance
 from ancr.classifiers.base import BaseRepresentationClassifier
 from ancr.classifiers.representation import chosen_classifier
@@ -261,7 +261,8 @@ def audit_labels(X: Any, y: Any, *, estimator: Any = None, groups: Any = None) -
     estimator = ANCRClassifierCV() if estimator is None else estimator
     if not isinstance(estimator, (BaseRepresentationClassifier, BestOfSearch)):
         raise ValueError(f"estimator must be a classifier of ancr, got {type(estimator).__name__}")
-    samples, y = check_samples(X), check_labels(y)
+    with hinting_at_tables():
+        samples, y = check_samples(X), check_labels(y)
     check_consistent_length(range(samples.shape[0]), y)
     if groups is None:
         return audit_fitted(clone(estimator).fit(X, y), y)  # a frame has names of columns, which warnings use
