@@ -217,10 +217,15 @@ def _with_pens(grey: np.ndarray) -> Iterator[np.ndarray]:
         yield _inked((depth > -np.clip(growth, -0.35 * stroke, height // 4 - 1)).astype(float))
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """A descriptor, at once where a pipe would wait for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _regular(path: Path) -> bytes | None:
     """The content of a file; None where a pipe or a device, which may never end, has its name, or a file too large."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             about = os.fstat(file.fileno())
             is_fit = stat.S_ISREG(about.st_mode) and about.st_size <= _LARGEST_FILE
             return file.read(about.st_size) if is_fit else None

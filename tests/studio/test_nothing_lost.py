@@ -108,6 +108,23 @@ def test_a_pipe_or_a_device_in_the_place_of_a_picture_keeps_nobody_waiting(folde
     assert client.get(f"/api/picture/{ids['p05.png']}{size}").status_code == 200
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files cannot be counted")
+def test_a_folder_in_the_place_of_a_picture_leaves_no_file_open(folder, make_studio, make_client):
+    """However often a page asks for it."""
+    client = make_client(make_studio(open_source(folder)))
+    ids = by_name(client)
+    (folder / "p03.png").unlink()
+    (folder / "p03.png").mkdir()
+
+    def asked(times):
+        codes = {client.get(f"/api/picture/{ids['p03.png']}").status_code for _ in range(times)}
+        assert codes == {404}
+        return len(os.listdir("/proc/self/fd"))
+
+    before = asked(2)
+    assert asked(20) < before + 10
+
+
 def test_rows_are_added_sorted_and_removed(tmp_path, make_studio, make_client):
     rng = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f}" for a, b in rng.normal(size=(20, 2))]
