@@ -12,7 +12,16 @@ from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ancr._core.arrays import Array, check_same_kind, is_non_numpy, like, namespace, take_rows, to_numpy
+from ancr._core.arrays import (
+    Array,
+    blas_threads_for,
+    check_same_kind,
+    is_non_numpy,
+    like,
+    namespace,
+    take_rows,
+    to_numpy,
+)
 from ancr._core.budgets import forget_read
 from ancr._core.checks import check_labels, check_rows, is_checked
 from ancr._core.messages import naming
@@ -189,7 +198,10 @@ def _prepared(caller: str, atoms: Any, family: dict[str, Any], feature_weight: A
     problem = Problem.of(dictionary, family["quadratic"], family["constraint"], **numbers)
     if labels is None and problem.quadratic.blocks:
         raise ValueError(f"quadratic={family['quadratic']!r} has class terms: labels must give the class of each atom")
-    return Coder(where, make_solver(family["solver"], problem, tol=tol), scale, atoms.shape[1])
+    n, d = dictionary.n_atoms, dictionary.dimension
+    with blas_threads_for(2 * n * d * min(n, d)):
+        solver = make_solver(family["solver"], problem, tol=tol)
+    return Coder(where, solver, scale, atoms.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,10 @@ import pytest
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ancr import ANCRClassifier, CRCClassifier, NRCClassifier, SRCClassifier, solve
+from ancr import ANCRClassifier, CRCClassifier, NRCClassifier, SRCClassifier, prepare, solve
 from ancr._core import arrays, threads
 from ancr._core.arrays import dense, map_rows, thread_count
+from ancr.dictionary import coordinates
 from ancr.solvers import ADMM
 from tests.marks import rarely
 
@@ -74,6 +75,17 @@ def test_blas_has_one_thread_in_a_block_of_any_caller():
     with ThreadPoolExecutor(2) as pool:
         found = [pool.submit(map_rows, lambda block: blas_threads(), np.empty((50, 1)), block_rows=1) for _ in range(2)]
         assert {count for call in found for counts in call.result() for count in counts} == {1}
+
+
+def test_a_small_problem_wakes_no_threads_of_blas(monkeypatch):
+    """They spin on after a product, and on a busy machine a call waits ten times as long for them as it takes."""
+    found, gram_of = [], coordinates.gram_of
+    monkeypatch.setattr(coordinates, "gram_of", lambda atoms: found.append(blas_threads()) or gram_of(atoms))
+    atoms, before = np.random.default_rng(0).normal(size=(200, 30)), blas_threads()
+    solve(atoms, atoms[:1], alpha=1e-3)
+    prepare(atoms, alpha=1e-3)
+    assert found == [[1] * len(before)] * 2
+    assert blas_threads() == before
 
 
 def test_nested_use_is_detected(two_threads):
