@@ -1,4 +1,4 @@
-"""Label in a real browser: no key, click or word reaches a sample that the person has not seen."""
+"""Label and Audit in a real browser: no key, click or word reaches a sample that the person has not seen."""
 
 import json
 
@@ -240,3 +240,45 @@ def test_what_enter_gives_is_what_the_field_shows(process, visit):
         page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=before)
         wanted[before] = label
         in_the_end(page, client, wanted)
+
+
+def test_a_decision_is_not_for_the_label_that_came_this_moment(process, visit):
+    """Another tab audits anew, without the label that is looked at; and a second click that is still on its way."""
+    page, client = visit(process, view="audit"), client_of(process)
+    page.get_by_role("button", name="Audit the labels").click()
+    page.wait_for_selector("#case")
+    name, away = page.text_content("#case .name"), client.post("/api/next", json={"n": 1}).json()["next"][0]["name"]
+
+    def without(route):
+        answer = route.fetch()
+        found = answer.json()
+        kept = [one for one in found["suspicious"] if one["sample"]["name"] != name]
+        route.fulfill(response=answer, json={**found, "suspicious": kept if found["n"] > 500 else found["suspicious"]})
+
+    def decided():
+        found = client.get("/api/audit").json()["suspicious"]
+        return {one["sample"]["name"]: one["decided"] for one in found if one["decided"]}
+
+    page.route("**/api/audit", without)
+    page.evaluate(PRESS, ["case", "x"])
+    take_away(client, away)
+    assert client.post("/api/start/audit", json={}).status_code == 200
+    page.wait_for_function("() => window.pressed")
+    page.wait_for_function("() => document.querySelector('#status').textContent.includes('just changed')")
+    assert page.text_content("#case .name") != name
+    assert decided() == {}
+    page.wait_for_timeout(450)
+    second = page.text_content("#case .name")
+    page.evaluate(
+        """() => {
+            new MutationObserver((changes, observer) => {
+                observer.disconnect();
+                const button = document.querySelector("#case [data-key$='keep']");
+                button.dispatchEvent(new MouseEvent('click', { detail: 2, bubbles: true }));
+            }).observe(document.querySelector('#case .name'), { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    page.click("#case [data-key$='keep']")
+    page.wait_for_function("name => document.querySelector('#case .name').textContent !== name", arg=second)
+    page.wait_for_timeout(500)
+    assert decided() == {second: "kept"}

@@ -2,11 +2,15 @@
 import { ask } from "/static/api.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { kindOf } from "/static/logic.js";
+import { SETTLE, kindOf } from "/static/logic.js";
 import { Beside, Empty, Job, Picture, Tile, count, percent, say } from "/static/parts.js";
 import { openOne } from "/static/viewer.js";
 
-let studio, root = null, found = null, seen = null, at = 0;
+let studio, root = null, found = null, seen = null, at = 0, busy = false, audit = null, isOwn = false;
+
+// When the label that is shown became another: by itself, so that a key is not for it, or at all, as for the second click of two.
+const turned = { alone: -SETTLE, shown: -SETTLE };
+const isNew = (how) => performance.now() - turned[how] < SETTLE;
 
 export function open(shared, panel) {
   studio = shared;
@@ -31,44 +35,58 @@ async function load() {
   const key = JSON.stringify([studio.state.start, studio.state.version, studio.state.done.audit, studio.state.estimate]);
   if (key === seen) return;
   seen = key;
-  found = await ask("/api/audit").catch(() => found);
+  const news = await ask("/api/audit").catch(() => found), before = shown()?.sample.id;
+  found = news;
+  if (audit !== studio.state.done.audit) {  // another audit has another order; one of another tab leaves what is looked at
+    at = isOwn ? 0 : Math.max(0, found?.suspicious.findIndex((entry) => entry.sample.id === before) ?? 0);
+    [audit, isOwn] = [studio.state.done.audit, false];
+  }
+  if (before && shown()?.sample.id !== before) turned.alone = turned.shown = performance.now();
   draw();
 }
 
 function start() {
   say("The labels are being audited.");
-  at = 0;
+  isOwn = true;
   ask("/api/start/audit", {}).then(studio.refresh).catch(() => {});
 }
 
 const cancel = () => ask("/api/cancel/audit", {}).then(studio.refresh).catch(() => {});
 
-// After a decision comes the next label that waits for one.
+// After a decision comes the next label that waits for one; until then a key would be for one that nobody has seen.
 async function decide(action, message) {
-  const { id } = found.suspicious[at].sample;
-  if (!(await studio.act({ sample: id, ...action }, message).catch(() => null))) return;
-  await load();
-  const next = found.suspicious.findIndex((entry, place) => place > at && !entry.decided);
-  if (next >= 0) at = next;
+  if (busy) return;
+  busy = true;
+  if (await studio.act({ sample: shown().sample.id, ...action }, message).catch(() => null)) {
+    await load();
+    const next = found.suspicious.findIndex((entry, place) => place > at && !entry.decided);
+    if (next >= 0) [at, turned.shown] = [next, performance.now()];
+  }
+  busy = false;
   draw();
 }
 
 const keep = () => decide({ do: "keep" }, `${shown().sample.name} keeps its label.`);
 const give = (label) => decide({ do: "label", label, was: shown().sample.label }, `${shown().sample.name} is ${label} now.`);
 const exclude = () => { const { sample } = shown(); decide({ do: sample.excluded ? "include" : "exclude" }, sample.excluded ? `${sample.name} is used again.` : `${sample.name} is excluded.`); };
-const shown = () => found.suspicious[Math.min(at, found.suspicious.length - 1)];
+const shown = () => found?.suspicious[Math.min(at, found.suspicious.length - 1)];
 
 document.addEventListener("keydown", (event) => {
   if (!root || !found?.suspicious.length || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, select, textarea") || event.target.closest("dialog")) return;
   const entry = shown();
-  if (event.key === "k") keep();
+  if (/^[krx]$/.test(event.key) && isNew("alone")) say("The label has just changed. Look again.");
+  else if (event.key === "k") keep();
   else if (event.key === "r" && entry.suggested !== entry.sample.label) give(entry.suggested);
   else if (event.key === "x") exclude();
   else if (event.key === "z") openOne(entry.sample);
   else return;
   event.preventDefault();
 });
+
+document.addEventListener("click", (event) => {
+  if (root && event.detail > 1 && isNew("shown") && event.target.closest("#case button")) event.stopPropagation();
+}, true);
 
 function Summary() {
   const { estimate, low, high, caution } = found.errors, now = studio.state.estimate;

@@ -2,16 +2,14 @@
 import { ask } from "/static/api.js";
 import { Grid } from "/static/grid.js";
 import { html, render } from "/static/htm-preact.js";
-import { classOfKey, keyOfClass, kindOf, matching, mayReload } from "/static/logic.js";
+import { SETTLE, classOfKey, keyOfClass, kindOf, matching, mayReload } from "/static/logic.js";
 import { ClassField, Empty, Picture, count, percent, say } from "/static/parts.js";
 import { openOne, openViewer } from "/static/viewer.js";
 
 let studio, root = null, current = null, isAsked = false, busy = 0, keys = true, list = null, filter = null, newer = false, inside = false, isByKey = false;
 const ticks = new Map();
 
-// Milliseconds for which a key does nothing after what it is about has become another by itself: the hand was on its way.
-// The second click of two is as blind if the sample came with the first.
-const SETTLE = 400;
+// The second click of two is as blind as a key if the sample came with the first.
 const turned = { sample: -SETTLE, guess: -SETTLE, shown: -SETTLE };
 const isNew = (what) => performance.now() - turned[what] < SETTLE;
 function isSeen(what) {

@@ -1,5 +1,8 @@
 // What the views decide, without a page: tests/studio/logic.test.mjs runs it.
 
+// Milliseconds for which a key does nothing after what it is about has become another by itself: the hand was on its way.
+export const SETTLE = 400;
+
 // Digits press the class of that name if there is one, otherwise the class at that place.
 export function classOfKey(key, names) {
   if (names.includes(key)) return key;
