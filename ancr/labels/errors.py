@@ -35,6 +35,8 @@ from ancr.selection.calibration import share_interval
 _REACHED = 0.7
 # Shares of labels that are random, of which the most likely is taken.
 _RANDOM = np.linspace(0.001, 0.8, 41)[:, None]
+# Temperatures are possible whose likelihood is at most this much below the best, on a logarithmic scale: 99 in 100.
+_POSSIBLE = 3.32
 # Where m is above this, wrong labels repeat each other.
 SYSTEMATIC = 0.3
 
@@ -136,10 +138,11 @@ class Errors:
 
 
 def if_all_are_right(decisions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """How likely each label of each sample would be without wrong ones: softmax(d/T).
+    """How likely each label of each sample can be without wrong ones: softmax(d/T).
 
-    T is the most likely one in (1 − ε)·softmax(d/T) + ε/K, so that labels that are wrong at random, however far a
-    sample is from their class, raise ε and not T.
+    T is fitted in (1 − ε)·softmax(d/T) + ε/K, so that labels that are wrong at random, however far a sample is from
+    their class, raise ε and not T. Where classes overlap, ε and T can hardly be told from each other, so that not the
+    most likely T is taken but the largest that is possible.
 
     Parameters
     ----------
@@ -152,9 +155,11 @@ def if_all_are_right(decisions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from ancr.labels.errors import if_all_are_right
-    >>> labels = np.arange(200) % 2
-    >>> wrong = np.where(np.arange(200) < 20, 1 - labels, labels)  # clear cases, one in ten labels wrong
-    >>> bool(if_all_are_right(np.eye(2)[labels], wrong).max(axis=1).min() > 0.99)
+    >>> labels, random = np.arange(200) % 2, np.random.default_rng(0)
+    >>> apart = np.eye(2)[labels] + 0.3 * random.normal(size=(200, 2))
+    >>> wrong = np.where(np.arange(200) < 20, 1 - labels, labels)  # one label in ten, of clear cases
+    >>> sure = if_all_are_right(apart, wrong).max(axis=1)
+    >>> bool((1 - sure).sum() < 20)  # fewer than are wrong
     True
     """
     values = decisions - decisions.max(axis=1, keepdims=True)
@@ -165,7 +170,8 @@ def if_all_are_right(decisions: np.ndarray, labels: np.ndarray) -> np.ndarray:
         own = share[np.arange(len(labels)), labels]
         likelihood = np.log((1.0 - _RANDOM) * own + _RANDOM / values.shape[1]).sum(axis=1).max()
         found.append((float(likelihood), float(temperature)))
-    return np.exp(log_softmax(values / max(found)[1]))
+    least = max(found)[0] - _POSSIBLE
+    return np.exp(log_softmax(values / max(temperature for likelihood, temperature in found if likelihood >= least)))
 
 
 def _as_if_wrong(against: np.ndarray, suggested: np.ndarray) -> np.ndarray:

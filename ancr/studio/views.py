@@ -48,7 +48,7 @@ class Views:
             "has_files": bool(source.data.image_paths),
             "draws": source.draws,
             "takes_images": self.pictures.takes_images,
-            "classes": [{"label": label, "count": count} for label, count in state.classes.items()],
+            "classes": self.classes(),
             **self.settings(),
             "methods": [name for name, kind in methods().items() if issubclass(kind, BaseRepresentationClassifier)],
             "estimate": self.estimate(),
@@ -61,6 +61,10 @@ class Views:
             "problems": dict(self.jobs.problems),
             **self.counts(),
         }
+
+    def classes(self) -> list[dict[str, Any]]:
+        """The classes in the order in which they came, with the number of samples that are used."""
+        return [{"label": label, "count": count} for label, count in self.state.classes.items()]
 
     def settings(self, changes: Any = ()) -> dict[str, Any]:
         """The settings in use, or those that changes make of them, and how a page lets a person change them."""

@@ -213,7 +213,10 @@ class Studio:
             return batch
         reopened = [i for step in batch.steps if (i := self.state.place(step.sample)) is not None]
         following = self.following(1, tab, reopened if batch.do == "undo" else ())
+        # The next word typed is completed from the classes: news of a new one may come too late for that.
+        renamed = any(step.field == "class" for step in batch.steps)
         return {
+            **({"classes": self.views.classes()} if renamed else {}),
             "next": [self.views.describe(index) for index in following],
             "refused": list(batch.refused),
             "can_undo": self.state.history.can_undo(tab),

@@ -81,11 +81,21 @@ def opened(page, name):
 
 
 def label_some(page, number, answer):
-    """Label by the field for a class, or by its key; ``answer(name)`` is the class."""
-    for _ in range(number):
+    """Label by the button of a class; ``answer(name)`` is the class.
+
+    A click on a sample that has just come by itself is not taken, and on a slow machine it may come at any time.
+    """
+    labelled = "async () => (await (await fetch('/api/state')).json()).labelled"
+    wanted = page.evaluate(labelled) + number
+    while page.evaluate(labelled) < wanted:
+        page.wait_for_timeout(450)
         name = page.text_content("#current")
         page.get_by_role("button", name=answer(name)).last.click()
-        page.wait_for_function("before => document.querySelector('#current')?.textContent !== before", arg=name)
+        page.wait_for_function(
+            """before => document.querySelector('#current')?.textContent !== before
+                || document.querySelector('#status').textContent.includes('Look again')""",
+            arg=name,
+        )
 
 
 def download(page, words):
