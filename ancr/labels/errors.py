@@ -4,12 +4,13 @@ Scores of given labels are a mixture (1 − π)F₀ + πF₁ of right and wrong 
 random would score, with the class that the others suggest taken for the truth. Above the level t that seven in ten of
 them reach, right labels are rare, so that π ≈ P(s > t) / P₁(s > t). A higher level would count fewer right labels as
 wrong, but from fewer samples. This is exact for errors that hit every class alike; it counts too few where wrong
-labels are similar to the right ones. P(s > t) is k of n samples, and its interval is that of a share (Clopper–Pearson):
-none of sixty above t does not mean that none in a thousand would be. Nor is any single label certain to be right: their
-probabilities use the share (k + ½)/(n + 1), the mean of what k of n leave likely.
+labels are similar to the right ones. P(s > t) is k of n samples, and the upper end is that of such a share
+(Clopper–Pearson): none of sixty above t does not mean that none in a thousand would be. Nor is any single label certain
+to be right: their probabilities use the share (k + ½)/(n + 1), the mean of what k of n leave likely.
 
 Where classes overlap, right labels score above t, too, and no score tells them from wrong ones. How many that may be
-follows from `if_all_are_right`; the interval's lower end leaves them out, the estimate does not.
+follows from `if_all_are_right`, as the mean of a Poisson distribution; the lower end is k less its 97.5 % quantile, the
+estimate leaves nothing out.
 
 Take two suspicious samples that look like the same class: how often do they have the same label? If labels are wrong at
 random, once in K − 1 times; if a class was mistaken for one other, always. With p_i the probability that the label of
@@ -25,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import poisson
 from sklearn.isotonic import IsotonicRegression
 
 from ancr._core.arrays import log_softmax
@@ -109,9 +111,10 @@ class Errors:
         n = len(labels)
         level = float(np.quantile(self._wrong, 1.0 - _REACHED))
         above, reached = int((self.scores > level).sum()), float((self._wrong > level).mean()) or 1.0
-        shares = [above / n, *share_interval(above, n), (above + 0.5) / (n + 1.0)]
-        shares[1] -= 0.0 if expected is None else float(expected[against > level].sum()) / n
-        seen, low, high, self.share = np.clip(np.array(shares) / reached, 0.0, 1.0).tolist()
+        shares = [above / n, share_interval(above, n)[1], (above + 0.5) / (n + 1.0)]
+        seen, high, self.share = np.clip(np.array(shares) / reached, 0.0, 1.0).tolist()
+        by_overlap = 0.0 if expected is None else float(poisson.ppf(0.975, expected[against > level].sum()))
+        low = max(above - by_overlap, 0.0) / n
         self.count = ErrorCount(n * seen, n * low, n * high)
 
     def precision(self) -> np.ndarray:
