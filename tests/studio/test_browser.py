@@ -467,6 +467,22 @@ def test_names_keep_together_and_the_header_does_not_jump(tmp_path, visit):
         page.wait_for_selector("text=No sample is waiting for a label.")
 
 
+def test_a_key_that_comes_with_the_first_frame_moves_the_pen(digits, visit):
+    """The pen was made after the canvas was painted, and until then a key was an error."""
+    page = visit(digits, view="label")
+    page.wait_for_selector("#current")
+    page.evaluate(
+        """() => {
+            document.getElementById("tab-try").click();
+            return new Promise((done) => addEventListener("hashchange", () => queueMicrotask(() => {
+                document.querySelector("canvas.drawing").dispatchEvent(new KeyboardEvent("keydown", { key: " " }));
+                done();
+            }), { once: true }));
+        }"""
+    )
+    page.wait_for_function("() => document.querySelector('#status').textContent === 'The pen draws.'")
+
+
 def test_everything_by_keyboard(digits, visit):
     page = visit(digits)
     page.focus("#tab-try")

@@ -1,5 +1,5 @@
 // A canvas to draw on with a pointer, or with the arrow keys and the space bar.
-import { html, useEffect, useRef } from "/static/htm-preact.js";
+import { html, useLayoutEffect, useRef } from "/static/htm-preact.js";
 import { say } from "/static/parts.js";
 
 const SIDE = 256, STEP = 8, PAUSE = 120;
@@ -64,7 +64,8 @@ class Pen {
 
 export function Drawing({ changed }) {
   const canvas = useRef(null), pen = useRef(null);
-  useEffect(() => { pen.current = new Pen(canvas.current, changed); }, []);
+  // Before anything is painted: a key may come with the first frame.
+  useLayoutEffect(() => { pen.current = new Pen(canvas.current, changed); }, []);
   const down = (event) => { canvas.current.setPointerCapture(event.pointerId); pen.current.move(pen.current.place(event)); pen.current.isDrawing = true; pen.current.line(pen.current.place(event)); };
   const up = () => { if (pen.current.isDrawing) { pen.current.isDrawing = false; pen.current.send(); } };
   return html`<div class="paper"><canvas ref=${canvas} class="drawing" width=${SIDE} height=${SIDE} tabindex="0" role="application" aria-label="Canvas to draw a digit on" aria-describedby="canvas-help"

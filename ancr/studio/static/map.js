@@ -31,8 +31,9 @@ export function open(shared, panel) {
 }
 
 export function close() {
-  render(null, root);
-  root = null;
+  const left = root;
+  root = null;  // first: what loses the focus as it goes would be drawn again
+  render(null, left);
   over = -1;
 }
 

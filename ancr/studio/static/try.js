@@ -85,7 +85,7 @@ async function random(kind) {
 export async function pick(id) {
   query = { kind: "sample", body: { sample: id }, sample: null };
   const whole = await ask(`/api/row/${id}`).catch(() => null);
-  if (!whole || query.body.sample !== id) return;
+  if (!whole || query.body?.sample !== id) return;  // a drawing has come meanwhile
   query.sample = whole;
   row = studio.state.pictures ? null : { id, name: whole.name, cells: whole.row, typed: 0 };
   draw();
