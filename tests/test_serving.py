@@ -1,5 +1,6 @@
 """``ancr serve``: the same answers as ``ancr predict``, one line for what cannot be answered, a clean end."""
 
+import asyncio
 import csv
 import json
 import re
@@ -110,6 +111,23 @@ def test_a_body_of_unknown_length_stops_at_the_limit(client):
     parts = (b" " * 2**16 for _ in range(32))
     answer = client.post("/predict", content=parts, headers={"content-type": "application/json"})
     assert answer.status_code == 413
+
+
+def test_a_refused_body_without_an_end_is_not_read_for_ever(client):
+    """What is refused is read on, so that the client sees why, but not more than some megabytes."""
+    sent, parts = [], iter([{"type": "http.request", "body": b" " * 2**16, "more_body": True}] * 100)
+    scope = {"type": "http", "path": "/predict", "headers": [(b"content-length", b"9" * 12)]}
+
+    async def receive():
+        return next(parts)
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(client.app(scope, receive, send))
+    assert sent[0]["status"] == 413
+    assert sent[-1] == {"type": "http.response.body"}
+    assert len(list(parts)) > 30  # 1 MB is the limit of a body here
 
 
 def test_other_kinds_of_requests(client):

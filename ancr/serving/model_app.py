@@ -83,7 +83,7 @@ class ModelApp:
             receive = limited(scope, receive, self._most)
         except Refusal as refusal:
             refused = Json({"error": refusal.sentence}, refusal.status)
-            return await _to_the_end(refused, scope, receive, counting)
+            return await _to_the_end(refused, scope, receive, counting, 4 * self._most)
         await self.app(scope, receive, counting)
 
     def _check_token(self, scope: Scope) -> None:
@@ -93,16 +93,19 @@ class ModelApp:
             raise Refusal(401, "the header Authorization must be 'Bearer' and the token")
 
 
-async def _to_the_end(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer, then let the rest of the body come: a client that is cut off while it sends never reads the answer."""
+async def _to_the_end(answer: Response, scope: Scope, receive: Receive, send: Send, most_bytes: int) -> None:
+    """Answer, then let the rest of the body come: a client that is cut off while it sends never reads the answer.
+
+    Not more than so many bytes of it: a body without an end would keep the connection.
+    """
 
     async def sending(message: Any) -> None:
         is_body = message["type"] == "http.response.body"
         await send({**message, "more_body": True} if is_body else message)
 
     await answer(scope, receive, sending)
-    while (await receive()).get("more_body"):
-        pass
+    while most_bytes > 0 and (message := await receive()).get("more_body"):
+        most_bytes -= len(message.get("body", b""))
     await send({"type": "http.response.body"})
 
 
