@@ -10,6 +10,7 @@ import struct
 import zipfile
 import zlib
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -348,7 +349,8 @@ MODELS = [
     _model("nan samples", model(samples=np.full((6, 2), np.nan), columns=[]), "row 1, column 1: the value is nan"),
     _model("no samples", model(samples=np.zeros((0, 2)), labels=np.array([], "U1"), names=np.array([], "U1")), "empty"),
     _model("one class", model(labels=np.array(list("xxxxxx"))), "class"),
-    Bad("model unknown features", "predict bad.npz photos -o out.csv", "'no_such_network'",
+    Bad("model unknown features", "predict bad.npz photos -o out.csv",
+        "'no_such_network'" if find_spec("torch") else "deep features need torch",
         {"bad.npz": model(features="no_such_network", columns=[])}),
 ]  # fmt: skip
 
