@@ -1,7 +1,7 @@
 // The views' logic, without a page: node --test tests/studio/logic.test.mjs
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ago, asked, classOfKey, completed, keyOfClass, leastWidth, matching, mayReload, merged, moved, percent, picked, ranges, seenRows, short, unbroken } from "../../ancr/studio/static/logic.js";
+import { ago, asked, classOfKey, completed, isOlder, keyOfClass, leastWidth, matching, mayReload, merged, moved, percent, picked, ranges, seenRows, short, unbroken } from "../../ancr/studio/static/logic.js";
 
 test("a digit is the class of that name, or of that place", () => {
   assert.equal(classOfKey("3", ["1", "3"]), "3");
@@ -49,6 +49,10 @@ test("news change the state, old news do not, and a new start asks for everythin
   assert.deepEqual(merged(state, { serial: 6, labelled: 2, touched: [], more: false }), { start: "a", serial: 6, labelled: 2, can_undo: true });
   assert.equal(merged(state, { serial: 4, labelled: 9, touched: [], more: false }), state);
   assert.equal(merged(state, { start: "b", serial: 1, touched: [], more: false }), null);
+  assert.equal(isOlder({ start: "a", serial: 4 }, state), true);
+  assert.equal(isOlder({ start: "a", serial: 5 }, state), false);
+  assert.equal(isOlder({ start: "b", serial: 1 }, state), false);  // another start counts anew
+  assert.equal(isOlder({ start: "a", serial: 1 }, null), false);
 });
 
 test("a grid draws the rows that are seen, of fifty thousand too", () => {

@@ -306,6 +306,55 @@ def test_browse_by_keyboard_search_select_label_and_undo(digits, visit):
     check_accessible(page, "table of samples")
 
 
+def held(page, path, send):
+    """``send`` a request to ``path`` and keep back the answer of the server; returns a function that lets it go."""
+    kept = []
+
+    def keep(route):
+        if kept:
+            route.continue_()
+        else:
+            kept.append(route)
+            kept.append(route.fetch())
+
+    page.route(path, keep)
+    send()
+    while len(kept) < 2:
+        page.wait_for_timeout(20)
+    return lambda: kept[0].fulfill(response=kept[1])
+
+
+def test_undo_that_comes_before_the_answer_to_the_label_takes_it_back(digits, visit):
+    """News of a label come before the answer to it, on a slow machine; whoever sees them may press Ctrl+Z."""
+    page = visit(digits, view="label")
+    page.wait_for_selector("#current")
+    first = page.text_content("#current")
+    release = held(page, "**/api/act", lambda: page.keyboard.press("3"))
+    page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('501 labelled')")
+    page.keyboard.press("Control+z")
+    release()
+    page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('500 labelled')")
+    page.wait_for_function("name => document.querySelector('#current').textContent === name", arg=first)
+    assert page.is_disabled("#undo")
+
+
+def test_a_state_that_is_older_than_an_action_is_not_kept(digits, visit):
+    """After an undo the page asks for everything; a label that is given meanwhile can be undone all the same."""
+    page = visit(digits, view="label")
+    page.wait_for_selector("#current")
+    label(page, "3")
+    release = held(page, "**/api/state", lambda: page.keyboard.press("u"))
+    page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('500 labelled')")
+    with page.expect_response("**/api/act"):
+        page.keyboard.press("4")
+    page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('501 labelled')")
+    with page.expect_response("**/api/state"):
+        release()
+    page.wait_for_timeout(500)
+    assert page.text_content("#facts").startswith("501 labelled")
+    assert page.is_enabled("#undo")
+
+
 def test_what_comes_late_for_a_sample_that_was_closed_is_not_shown(digits, visit):
     """The row of the first sample comes after that sample is closed, and after another one is open in its place."""
     page = visit(digits, view="browse")

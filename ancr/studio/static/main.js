@@ -1,7 +1,7 @@
 // The frame of the page: views, what is known about the data, undo, and news from the server.
 import { ask, keepTo, tab, upload } from "/static/api.js";
 import { html, render } from "/static/htm-preact.js";
-import { merged } from "/static/logic.js";
+import { isOlder, merged } from "/static/logic.js";
 import { complain, count, percent, say } from "/static/parts.js";
 import * as audit from "/static/audit.js";
 import * as browse from "/static/browse.js";
@@ -19,8 +19,14 @@ const studio = { state: null, refresh, act, attempt: attempt.pick, redraw: () =>
 viewer.setUp(studio);
 let shown = null;
 
+// Actions that are on their way, and how many have been answered.
+let underway = Promise.resolve(), answered = 0;
+
 async function refresh() {
-  studio.state = await ask("/api/state");
+  let before, state;
+  // What was said before an action, or before the last news, may arrive after it.
+  do { before = answered; state = await ask("/api/state"); } while (before !== answered || isOlder(state, studio.state));
+  studio.state = state;
   keepTo(studio.state.start);
   drawFrame();
   if (shown) views[shown].update(studio, { more: true, guessed: studio.state.guessed });
@@ -28,8 +34,14 @@ async function refresh() {
 }
 
 // An action, told to the server and shown when it is on disk.
-async function act(action, message) {
-  const { next, refused, ...fields } = await ask("/api/act", action);
+function act(action, message) {
+  const done = carryOut(action, message);
+  underway = Promise.allSettled([underway, done]);
+  return done;
+}
+
+async function carryOut(action, message) {
+  const { next, refused, ...fields } = await ask("/api/act", action).finally(() => { answered += 1; });
   say(message || "Saved.");
   Object.assign(studio.state, fields);
   drawFrame();
@@ -77,7 +89,9 @@ document.getElementById("tabs").addEventListener("keydown", (event) => {
 
 window.addEventListener("hashchange", () => { if (studio.state) show(location.hash.slice(1), false); });
 
+// Whether there is something to undo is known when what was done last is answered: news of it may come before.
 async function undo() {
+  await underway;
   if (!studio.state.can_undo) return;
   const after = await act({ do: "undo" }, "Undone.");
   await refresh();
