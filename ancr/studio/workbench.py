@@ -219,6 +219,7 @@ class Studio:
             **({"classes": self.views.classes()} if renamed else {}),
             "next": [self.views.describe(index) for index in following],
             "refused": list(batch.refused),
+            "serial": self.serial,  # news of a later one may reach the page before this
             "can_undo": self.state.history.can_undo(tab),
             **self.views.counts(),
             "estimate": self.views.estimate(),

@@ -47,3 +47,21 @@ class Process:
     def __exit__(self, *error):
         self.process.terminate()
         self.process.wait(timeout=120)
+
+
+def held(page, path, send):
+    """``send`` a request to ``path`` and keep back the answer of the server; returns a function that lets it go."""
+    kept = []
+
+    def keep(route):
+        if kept:
+            route.continue_()
+        else:
+            kept.append(route)
+            kept.append(route.fetch())
+
+    page.route(path, keep)
+    send()
+    while len(kept) < 2:
+        page.wait_for_timeout(20)
+    return lambda: kept[0].fulfill(response=kept[1])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tests.chromium import check_accessible
-from tests.studio.browsing import Process
+from tests.studio.browsing import Process, held
 
 pytestmark = pytest.mark.all
 
@@ -306,24 +306,6 @@ def test_browse_by_keyboard_search_select_label_and_undo(digits, visit):
     check_accessible(page, "table of samples")
 
 
-def held(page, path, send):
-    """``send`` a request to ``path`` and keep back the answer of the server; returns a function that lets it go."""
-    kept = []
-
-    def keep(route):
-        if kept:
-            route.continue_()
-        else:
-            kept.append(route)
-            kept.append(route.fetch())
-
-    page.route(path, keep)
-    send()
-    while len(kept) < 2:
-        page.wait_for_timeout(20)
-    return lambda: kept[0].fulfill(response=kept[1])
-
-
 def test_undo_that_comes_before_the_answer_to_the_label_takes_it_back(digits, visit):
     """News of a label come before the answer to it, on a slow machine; whoever sees them may press Ctrl+Z."""
     page = visit(digits, view="label")
@@ -353,6 +335,32 @@ def test_a_state_that_is_older_than_an_action_is_not_kept(digits, visit):
     page.wait_for_timeout(500)
     assert page.text_content("#facts").startswith("501 labelled")
     assert page.is_enabled("#undo")
+
+
+def test_an_answer_that_is_older_than_the_news_does_not_replace_them(digits, visit):
+    """The accuracy and the guesses that follow a label come before the answer to it: they stay."""
+    page = visit(digits, view="label")
+    page.wait_for_selector("#guess button")
+    first = page.text_content("#current")
+    release = held(page, "**/api/act", lambda: page.keyboard.press("3"))
+    page.wait_for_function("() => document.querySelector('#accuracy').textContent.includes('on 501')")
+    page.wait_for_timeout(500)
+    release()
+    page.wait_for_function("name => document.querySelector('#current').textContent !== name", arg=first)
+    page.wait_for_selector("#guess button")
+    assert "on 501" in page.text_content("#accuracy")
+    assert page.locator("#accuracy .unseen").count() == 1  # it is not being updated
+    assert page.is_enabled("#undo")
+
+
+def test_undo_twice_before_any_answer_takes_back_what_there_is(digits, visit):
+    page = visit(digits, view="label")
+    page.wait_for_selector("#current")
+    first = label(page, "3")
+    page.evaluate("for (let i = 0; i < 3; i++) document.getElementById('undo').click()")
+    page.wait_for_function("name => document.querySelector('#current').textContent === name", arg=first)
+    page.wait_for_timeout(500)
+    assert page.text_content("#alert").strip() == ""
 
 
 def test_what_comes_late_for_a_sample_that_was_closed_is_not_shown(digits, visit):

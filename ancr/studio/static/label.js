@@ -6,7 +6,7 @@ import { SETTLE, classOfKey, keyOfClass, kindOf, matching, mayReload } from "/st
 import { ClassField, Empty, Picture, count, percent, say } from "/static/parts.js";
 import { openOne, openViewer } from "/static/viewer.js";
 
-let studio, root = null, current = null, isAsked = false, busy = 0, keys = true, list = null, filter = null, newer = false, inside = false, isByKey = false;
+let studio, root = null, current = null, isAsked = false, busy = 0, acted = 0, keys = true, list = null, filter = null, newer = false, inside = false, isByKey = false;
 const ticks = new Map();
 
 // The second click of two is as blind as a key if the sample came with the first.
@@ -46,10 +46,11 @@ export function update(shared, news = {}) {
   draw();
 }
 
-export function undone(shared, after) { show(after.next[0] || null); guesses(); }
+export function undone(shared, after) { acted += 1; show(after.next[0] || null); look(); guesses(); }
 
 // There may be a guess for the sample that is shown, or another tab may have labelled it.
 async function look() {
+  if (!current) return;
   const { id } = current, found = await ask(`/api/row/${id}`).catch(() => null);
   if (!found || busy || current?.id !== id || typing()) return;
   if (found.label !== null || found.excluded) { next(); return; }
@@ -59,8 +60,8 @@ async function look() {
 }
 
 async function next() {
-  const found = await ask("/api/next", { n: 1 }).catch(() => null);
-  if (!found || busy) return;
+  const now = acted, found = await ask("/api/next", { n: 1 }).catch(() => null);
+  if (!found || busy || now !== acted) return;
   if (current && current.id !== found.next[0]?.id) turned.sample = performance.now();
   show(found.next[0] || null);
 }
@@ -78,11 +79,13 @@ function show(sample) {
 async function act(action, message) {
   if (busy) return;
   busy += 1;
+  acted += 1;
   try {
     const after = await studio.act(action, message);
     busy -= 1;
     if (after.refused.length) say(`${message} ${after.refused.length} were refused: ${after.refused[0]}`);
     show(after.next[0] || null);
+    if (after.isLate) look();
     return after;
   } catch {
     busy -= 1;

@@ -41,11 +41,13 @@ function act(action, message) {
 }
 
 async function carryOut(action, message) {
-  const { next, refused, ...fields } = await ask("/api/act", action).finally(() => { answered += 1; });
+  const { next, refused, can_undo, serial, ...fields } = await ask("/api/act", action).finally(() => { answered += 1; });
   say(message || "Saved.");
-  Object.assign(studio.state, fields);
+  // News that came before this answer may be newer than it; what this tab can undo is said here alone.
+  const isLate = isOlder({ serial }, studio.state);
+  Object.assign(studio.state, { can_undo }, isLate ? {} : fields);
   drawFrame();
-  return { next, refused, ...fields };
+  return { next, refused, isLate };
 }
 
 function drawFrame() {
@@ -89,9 +91,14 @@ document.getElementById("tabs").addEventListener("keydown", (event) => {
 
 window.addEventListener("hashchange", () => { if (studio.state) show(location.hash.slice(1), false); });
 
-// Whether there is something to undo is known when what was done last is answered: news of it may come before.
-async function undo() {
-  await underway;
+// Whether there is something to undo is known when what was done before is answered: news of it may come before that.
+function undo() {
+  const done = underway.then(takeBack);
+  underway = Promise.allSettled([done]);
+  return done;
+}
+
+async function takeBack() {
   if (!studio.state.can_undo) return;
   const after = await act({ do: "undo" }, "Undone.");
   await refresh();

@@ -10,6 +10,9 @@ import { Settings } from "/static/settings.js";
 const MOST_FOUND = 60, LARGEST = 16 * 2 ** 20;
 let studio, root = null, query = null, answer = null, settings, controls, row = null, hits = null, waiting = false, judged = "", start = null, over = false;
 
+// Counts what was asked for: a sample that comes late does not take the place of a drawing, or of a row that is being edited.
+let turn = 0;
+
 export function open(shared, panel) {
   studio = shared;
   root = panel;
@@ -78,14 +81,14 @@ async function search(event) {
 }
 
 async function random(kind) {
-  const sample = await ask(`/api/random?kind=${encodeURIComponent(kind)}`).catch(() => null);
-  if (sample) pick(sample.id);
+  const now = ++turn, sample = await ask(`/api/random?kind=${encodeURIComponent(kind)}`).catch(() => null);
+  if (sample && now === turn) pick(sample.id);
 }
 
 export async function pick(id) {
   query = { kind: "sample", body: { sample: id }, sample: null };
-  const whole = await ask(`/api/row/${id}`).catch(() => null);
-  if (!whole || query.body?.sample !== id) return;  // a drawing has come meanwhile
+  const now = ++turn, whole = await ask(`/api/row/${id}`).catch(() => null);
+  if (!whole || now !== turn) return;
   query.sample = whole;
   row = studio.state.pictures ? null : { id, name: whole.name, cells: whole.row, typed: 0 };
   draw();
@@ -101,6 +104,7 @@ document.addEventListener("paste", (event) => {
 function askImage(blob, drawn) {
   if (blob.size > LARGEST) { complain("Only 16 MB can be sent at once."); return; }
   if (query?.picture) URL.revokeObjectURL(query.picture);
+  turn += 1;
   query = { kind: "image", blob, drawn, picture: drawn ? null : URL.createObjectURL(blob) };
   run();
 }
@@ -119,6 +123,7 @@ const run = latest(async () => {
 const isNumber = (place) => (studio.state.kinds[place] || "number") === "number";
 
 function edited() {
+  turn += 1;
   const fields = row.cells.map((_, place) => document.getElementById(`cell-${place}`));
   const cells = fields.map((field, at) => (field.value === "" ? null : isNumber(at) ? field.valueAsNumber : field.value));
   const known = cells.every((cell, at) => (cell === null ? studio.state.kinds.length > 0 : !isNumber(at) || Number.isFinite(cell)));
