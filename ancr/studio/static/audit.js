@@ -36,6 +36,7 @@ async function load() {
   if (key === seen) return;
   seen = key;
   const news = await ask("/api/audit").catch(() => found), before = shown()?.sample.id;
+  if (key !== seen) return;  // what was asked for later may have come before
   found = news;
   if (audit !== studio.state.done.audit) {  // another audit has another order; one of another tab leaves what is looked at
     at = isOwn ? 0 : Math.max(0, found?.suspicious.findIndex((entry) => entry.sample.id === before) ?? 0);
