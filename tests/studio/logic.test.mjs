@@ -51,6 +51,7 @@ test("news change the state, old news do not, and a new start asks for everythin
   assert.equal(merged(state, { start: "b", serial: 1, touched: [], more: false }), null);
   assert.equal(isOlder({ start: "a", serial: 4 }, state), true);
   assert.equal(isOlder({ start: "a", serial: 5 }, state), false);
+  assert.equal(isOlder({ start: "a", serial: 4 }, { serial: 5 }), true);
   assert.equal(isOlder({ start: "b", serial: 1 }, state), false);  // another start counts anew
   assert.equal(isOlder({ start: "a", serial: 1 }, null), false);
 });

@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits
 
 from tests.chromium import check_accessible
 from tests.studio.browsing import Process, held
+from tests.studio.test_process import client_of
 
 pytestmark = pytest.mark.all
 
@@ -150,6 +151,7 @@ def test_label_thirty_undo_kill_restart_same_state(tmp_path, visit):
 def test_new_class_by_typing_and_guesses_at_once(digits, visit):
     page = visit(digits, view="label")
     page.wait_for_selector("#guesses [role=option]")
+    page.wait_for_selector("#current")
     page.keyboard.press("/")
     page.keyboard.type(HOSTILE)
     page.keyboard.press("Enter")
@@ -327,14 +329,25 @@ def test_a_state_that_is_older_than_an_action_is_not_kept(digits, visit):
     label(page, "3")
     release = held(page, "**/api/state", lambda: page.keyboard.press("u"))
     page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('500 labelled')")
-    with page.expect_response("**/api/act"):
-        page.keyboard.press("4")
+    page.keyboard.press("4")
     page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('501 labelled')")
+    page.wait_for_selector("#undo:enabled")
     with page.expect_response("**/api/state"):
         release()
     page.wait_for_timeout(500)
     assert page.text_content("#facts").startswith("501 labelled")
     assert page.is_enabled("#undo")
+
+
+def test_news_that_come_before_the_page_knows_anything_are_not_lost(digits, visit):
+    page, client = visit(digits), client_of(digits)
+    release = held(page, "**/api/state", page.reload)
+    sample = client.post("/api/next", json={"n": 1}).json()["next"][0]["id"]
+    assert client.post("/api/act", json={"do": "label", "sample": sample, "label": "3"}).status_code == 200
+    page.wait_for_timeout(1500)
+    release()
+    page.wait_for_function("() => document.querySelector('#facts').textContent.startsWith('501 labelled')")
+    page.wait_for_function("() => document.querySelector('#accuracy').textContent.includes('on 501')")
 
 
 def test_an_answer_that_is_older_than_the_news_does_not_replace_them(digits, visit):

@@ -30,8 +30,8 @@ export function completed(text, names) {
 // A list may change by itself only while nobody looks at it closely.
 export function mayReload({ inside, ticked }) { return !inside && !ticked; }
 
-// Whether something was said before what is known, by the same start of the server.
-export function isOlder(said, known) { return Boolean(known) && (said.start ?? known.start) === known.start && said.serial < known.serial; }
+// Whether something was said before what is known, by the same start of the server; news name it only at first.
+export function isOlder(said, known) { return Boolean(known) && (said.start ?? known.start) === (known.start ?? said.start) && said.serial < known.serial; }
 
 // What a page makes of news: the new state, or null if it must ask for everything, after the server was started anew.
 export function merged(state, news) {

@@ -22,10 +22,13 @@ let shown = null;
 // Actions that are on their way, and how many have been answered.
 let underway = Promise.resolve(), answered = 0;
 
+// News that came while there was nothing yet to change with them.
+let early = null;
+
 async function refresh() {
   let before, state;
   // What was said before an action, or before the last news, may arrive after it.
-  do { before = answered; state = await ask("/api/state"); } while (before !== answered || isOlder(state, studio.state));
+  do { before = answered; early = null; state = await ask("/api/state"); } while (before !== answered || isOlder(state, studio.state) || isOlder(state, early));
   studio.state = state;
   keepTo(studio.state.start);
   drawFrame();
@@ -156,7 +159,8 @@ function arrived() {
 }
 
 function hear({ news, lost: now }) {
-  if (news && studio.state) {
+  if (news && !studio.state) early = news;
+  else if (news) {
     const state = merged(studio.state, news);
     if (state === null) { follow(); return; }
     studio.state = state;
