@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.chromium import poll
-from tests.studio.browsing import Process
+from tests.studio.browsing import Process, held
 from tests.studio.test_process import client_of
 
 pytestmark = pytest.mark.all
@@ -282,3 +282,19 @@ def test_a_decision_is_not_for_the_label_that_came_this_moment(process, visit):
     page.wait_for_function("name => document.querySelector('#case .name').textContent !== name", arg=second)
     page.wait_for_timeout(500)
     assert decided() == {second: "kept"}
+
+
+def test_an_audit_that_was_asked_for_earlier_does_not_replace_a_later_one(process, visit):
+    page, client = visit(process, view="audit"), client_of(process)
+    page.get_by_role("button", name="Audit the labels").click()
+    page.wait_for_selector("#case")
+    sample = client.get("/api/audit").json()["suspicious"][0]["sample"]
+    away = client.post("/api/next", json={"n": 1}).json()["next"][0]["name"]
+    release = held(page, "**/api/audit", lambda: take_away(client, away))
+    assert client.post("/api/act", json={"do": "keep", "sample": sample["id"]}).status_code == 200
+    page.wait_for_selector("#case.decided")
+    page.wait_for_function("() => document.querySelector('#accuracy').textContent.includes('on 501')")
+    page.wait_for_timeout(1000)
+    release()
+    page.wait_for_timeout(1000)
+    assert page.locator("#case.decided").count() == 1
