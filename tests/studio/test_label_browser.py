@@ -104,6 +104,8 @@ def test_a_class_that_is_half_typed_is_for_its_sample(process, visit):
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#alert').textContent.includes('another tab')")
     page.wait_for_function("before => document.querySelector('#current').textContent !== before", arg=before)
+    page.wait_for_timeout(300)
+    assert page.input_value("#class-name") == ""  # the word was not for the sample that is shown now
     assert given(client) == {before: "7"}
     assert all("409" in message for message in page.messages)  # Chromium notes every refusal
     page.messages.clear()
@@ -298,3 +300,18 @@ def test_an_audit_that_was_asked_for_earlier_does_not_replace_a_later_one(proces
     release()
     page.wait_for_timeout(1000)
     assert page.locator("#case.decided").count() == 1
+
+
+def test_a_next_sample_that_was_asked_for_earlier_does_not_replace_a_later_one(process, visit):
+    page, client = visit(process), client_of(process)
+    own = {"headers": {"x-ancr-tab": "other"}}
+    first = client.post("/api/next", json={"n": 1}, **own).json()["next"][0]["name"]
+    client.post("/api/leave", json={"tab": "other"})
+    release = held(page, "**/api/next", lambda: page.click("#tab-label"))  # it is the first for this tab, too
+    take_away(client, first)
+    page.wait_for_selector("#guess button")
+    later = shown(page)
+    release()
+    page.wait_for_timeout(1000)
+    assert shown(page) == later
+    assert "just changed" not in page.text_content("#status")

@@ -53,15 +53,16 @@ async function look() {
   if (!current) return;
   const { id } = current, found = await ask(`/api/row/${id}`).catch(() => null);
   if (!found || busy || current?.id !== id || typing()) return;
-  if (found.label !== null || found.excluded) { next(); return; }
+  if (found.label !== null || found.excluded) { await next(); return; }
   if (current.guess && current.guess.label !== found.guess?.label) turned.guess = performance.now();
   current = { ...current, guess: found.guess };
   draw();
 }
 
 async function next() {
-  const now = acted, found = await ask("/api/next", { n: 1 }).catch(() => null);
-  if (!found || busy || now !== acted) return;
+  const now = acted, before = current?.id, found = await ask("/api/next", { n: 1 }).catch(() => null);
+  // Late: something was done, another sample has come, or a class is being typed for the one that is shown.
+  if (!found || busy || now !== acted || current?.id !== before || (current && typing())) return;
   if (current && current.id !== found.next[0]?.id) turned.sample = performance.now();
   show(found.next[0] || null);
 }
