@@ -315,3 +315,22 @@ def test_a_next_sample_that_was_asked_for_earlier_does_not_replace_a_later_one(p
     page.wait_for_timeout(1000)
     assert shown(page) == later
     assert "just changed" not in page.text_content("#status")
+
+
+def test_a_guess_that_comes_with_a_second_answer_is_shown(process, visit):
+    """At first no guess is known; news of it come while the first answer is on its way, and it is asked for again."""
+    page, client, kept = visit(process), client_of(process), []
+    page.route("**/api/next", lambda route: kept.append(route))
+    page.click("#tab-label")
+    poll(page, lambda: kept, "nothing was asked for")
+    take_away(client, client.post("/api/next", json={"n": 1}).json()["next"][0]["name"])
+    page.wait_for_function("() => document.querySelector('#accuracy').textContent.includes('on 501')")
+    page.wait_for_timeout(1000)
+    assert len(kept) > 1
+    answer = kept[0].fetch()
+    (sample,) = answer.json()["next"]
+    kept[0].fulfill(response=answer, json={"next": [{**sample, "guess": None}]})
+    page.wait_for_selector("#current")
+    for route in kept[1:]:
+        route.continue_()
+    page.wait_for_selector("#guess button")

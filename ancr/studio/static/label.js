@@ -6,7 +6,7 @@ import { SETTLE, classOfKey, keyOfClass, kindOf, matching, mayReload } from "/st
 import { ClassField, Empty, Picture, count, percent, say } from "/static/parts.js";
 import { openOne, openViewer } from "/static/viewer.js";
 
-let studio, root = null, current = null, isAsked = false, busy = 0, acted = 0, keys = true, list = null, filter = null, newer = false, inside = false, isByKey = false;
+let studio, root = null, current = null, isAsked = false, busy = 0, acted = 0, looks = 0, keys = true, list = null, filter = null, newer = false, inside = false, isByKey = false;
 const ticks = new Map();
 
 // The second click of two is as blind as a key if the sample came with the first.
@@ -51,8 +51,8 @@ export function undone(shared, after) { acted += 1; show(after.next[0] || null);
 // There may be a guess for the sample that is shown, or another tab may have labelled it.
 async function look() {
   if (!current) return;
-  const { id } = current, found = await ask(`/api/row/${id}`).catch(() => null);
-  if (!found || busy || current?.id !== id || typing()) return;
+  const { id } = current, mine = (looks += 1), found = await ask(`/api/row/${id}`).catch(() => null);
+  if (!found || mine !== looks || busy || current?.id !== id || typing()) return;
   if (found.label !== null || found.excluded) { await next(); return; }
   if (current.guess && current.guess.label !== found.guess?.label) turned.guess = performance.now();
   current = { ...current, guess: found.guess };
@@ -61,8 +61,9 @@ async function look() {
 
 async function next() {
   const now = acted, before = current?.id, found = await ask("/api/next", { n: 1 }).catch(() => null);
-  // Late: something was done, another sample has come, or a class is being typed for the one that is shown.
-  if (!found || busy || now !== acted || current?.id !== before || (current && typing())) return;
+  // Late: something was done, a class is being typed for the sample that is shown, or that is another by now.
+  if (!found || busy || now !== acted || (current && typing())) return;
+  if (current?.id !== before) { look(); return; }
   if (current && current.id !== found.next[0]?.id) turned.sample = performance.now();
   show(found.next[0] || null);
 }
